@@ -1,0 +1,1 @@
+//! The built-in demo profile: small, complete, and the same each time.

@@ -1,0 +1,1 @@
+//! One file per question; pure functions of a store and arguments.

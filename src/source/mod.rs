@@ -1,0 +1,1 @@
+//! What is on disk: discovery, and one module per format that turns bytes into rows.

@@ -1,0 +1,1 @@
+//! The indexed profile. Immutable once built.

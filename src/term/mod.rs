@@ -1,0 +1,1 @@
+//! The terminal itself: set-up and restore, colour depth, glyph sets, screen diff, clipboard.

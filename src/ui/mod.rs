@@ -1,0 +1,1 @@
+//! Widgets: pure functions of an answer, the view state and a theme to a buffer.
