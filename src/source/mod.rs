@@ -1,1 +1,95 @@
 //! What is on disk: discovery, and one module per format that turns bytes into rows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::store::{Problem, ProfileKind, Store};
+
+/// What a path turned out to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A directory of Parquet tables.
+    Parquet,
+    /// The full-profile JSON of `--output-format json`.
+    LegacyJson,
+}
+
+impl Format {
+    /// The name used in JSON output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Parquet => "parquet",
+            Format::LegacyJson => "json",
+        }
+    }
+}
+
+/// A profile that was found on disk and not yet read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name, as shown.
+    pub name: String,
+    /// The directory or file.
+    pub path: PathBuf,
+    /// How it is stored.
+    pub format: Format,
+    /// What it describes, as far as its files tell without reading them.
+    pub kind: ProfileKind,
+}
+
+/// How far the opening of a profile is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done: `reading Instruction`.
+    pub step: String,
+    /// Work done so far, in units of the source's own.
+    pub done: u64,
+    /// All work, in the same units; at least `done`.
+    pub total: u64,
+}
+
+/// What happens while a profile is opened.
+pub enum OpenEvent {
+    /// Some work was done.
+    Progress(Progress),
+    /// A part of the profile can be shown already: tracks read so far. Each is more complete than the one before.
+    Partial(Arc<Store>),
+}
+
+/// How a source reports while it reads, and learns that it need not go on.
+pub struct Opening<'a> {
+    /// Set when nobody waits for the result any more; readers look at it often.
+    pub cancel: &'a AtomicBool,
+    /// Receives what happens; called from several threads.
+    pub report: &'a (dyn Fn(OpenEvent) + Sync),
+    /// Where caches are kept; `None` to use none.
+    pub cache: Option<&'a Path>,
+}
+
+impl Opening<'_> {
+    /// Whether to give up.
+    #[must_use]
+    pub fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// Finds the profiles that `path` holds: at least one.
+///
+/// # Errors
+/// Says what was looked for where nothing was found, or why the path could not be read.
+pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
+    Err(Problem { path: path.to_path_buf(), message: "no profile here".into() })
+}
+
+/// Reads and indexes a profile, from its cache where that is still true.
+///
+/// # Errors
+/// Says what was wrong where nothing at all could be read; anything less is listed in [`Store::problems`].
+/// A cancelled opening also ends with an error.
+pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
+    let _ = opening;
+    Err(Problem { path: found.path.clone(), message: "cannot be read yet".into() })
+}

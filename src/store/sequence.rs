@@ -1,0 +1,618 @@
+//! The level-of-detail index of one track: events in order of start, which may overlap.
+//!
+//! Per block of [`BLOCK`] events it keeps the length of the union of all spans so far, how far they reach, and sums
+//! of the measures; over the blocks lie two trees, for the longest working event and the latest end in a range. With
+//! these, exact busy and active time, counts and sums of any window cost O(log n), and a row of a frame
+//! O(columns · log n), whatever the profile's size. Background: thume.ca/2021/03/14/iforests.
+
+use std::ops::Range;
+
+use arrow::buffer::ScalarBuffer;
+
+use super::events::EventTable;
+use super::max_tree::{BLOCK, MaxTree};
+use crate::model::{Nanos, Window, length};
+
+/// Which events of a table, in order of start.
+#[derive(Clone, Debug)]
+pub enum Picks {
+    /// Neighbours.
+    Range(Range<u32>),
+    /// Any.
+    List(ScalarBuffer<u32>),
+}
+
+impl Picks {
+    /// Number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Picks::Range(range) => range.len(),
+            Picks::List(list) => list.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The event at position `i`. Panics when a list has no such position.
+    #[must_use]
+    #[inline]
+    pub fn at(&self, i: usize) -> u32 {
+        match self {
+            Picks::Range(range) => range.start + i as u32,
+            Picks::List(list) => list[i],
+        }
+    }
+
+    /// The position of event `e`.
+    #[must_use]
+    pub fn position(&self, e: u32) -> Option<usize> {
+        match self {
+            Picks::Range(range) => range.contains(&e).then(|| (e - range.start) as usize),
+            // Lists keep the table's order, which is that of the event numbers.
+            Picks::List(list) => list.binary_search(&e).ok(),
+        }
+    }
+}
+
+/// Running union of spans, at the start of each block (and at the end).
+#[derive(Clone, Debug)]
+pub struct Union {
+    /// Nanoseconds covered by the events of earlier blocks.
+    pub(crate) covered: ScalarBuffer<u64>,
+    /// Latest end among them; `i64::MIN` where there is none.
+    pub(crate) reach: ScalarBuffer<i64>,
+    /// Position of the event that ends latest; `u32::MAX` where there is none.
+    pub(crate) who: ScalarBuffer<u32>,
+}
+
+/// The union up to a point, while it is being extended.
+#[derive(Clone, Copy)]
+struct Extent {
+    covered: u64,
+    reach: Nanos,
+    who: u32,
+}
+
+impl Extent {
+    const EMPTY: Extent = Extent { covered: 0, reach: i64::MIN, who: u32::MAX };
+
+    #[inline]
+    fn add(&mut self, start: Nanos, end: Nanos, position: usize) {
+        self.covered += length(start.max(self.reach), end);
+        if end > self.reach || self.who == u32::MAX {
+            (self.reach, self.who) = (end, position as u32);
+        }
+    }
+
+    /// What is covered before `time`, all events that start before it having been added.
+    #[inline]
+    fn before(&self, time: Nanos) -> u64 {
+        self.covered - length(time, self.reach)
+    }
+}
+
+impl Union {
+    fn at(&self, block: usize) -> Extent {
+        Extent { covered: self.covered[block], reach: self.reach[block], who: self.who[block] }
+    }
+}
+
+/// Some events of a table in order of start, with their index.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    pub(crate) picks: Picks,
+    /// Union of all spans.
+    pub(crate) busy: Union,
+    /// Union of the working spans, where some event waits.
+    pub(crate) active: Option<Union>,
+    /// Longest working event.
+    pub(crate) longest: MaxTree,
+    /// Latest end.
+    pub(crate) latest: MaxTree,
+    /// Per measure of the table: its sum over the events of earlier blocks.
+    pub(crate) sums: Vec<ScalarBuffer<u64>>,
+}
+
+/// What one column of a track shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Events that start here.
+    pub count: u32,
+    /// Nanoseconds covered by spans, waits included.
+    pub busy: u64,
+    /// Nanoseconds covered by working spans.
+    pub active: u64,
+    /// The event that stands for the cell: the working one with the longest part here, else a waiting one.
+    pub event: Option<u32>,
+}
+
+impl Sequence {
+    /// The neighbouring events `range` of `table`, which are in order of start.
+    #[must_use]
+    pub fn of_range(table: &EventTable, range: Range<u32>) -> Sequence {
+        Sequence::build(table, Picks::Range(range))
+    }
+
+    /// The events `list` of `table`, which are in the table's order and of one group.
+    #[must_use]
+    pub fn of_list(table: &EventTable, list: Vec<u32>) -> Sequence {
+        Sequence::build(table, Picks::List(list.into()))
+    }
+
+    fn build(table: &EventTable, picks: Picks) -> Sequence {
+        let n = picks.len();
+        let blocks = n.div_ceil(BLOCK);
+        let waits = (0..n).any(|i| !table.is_work(picks.at(i)));
+        let run = |only_work: bool| {
+            let mut covered = Vec::with_capacity(blocks + 1);
+            let mut reach = Vec::with_capacity(blocks + 1);
+            let mut who = Vec::with_capacity(blocks + 1);
+            let mut extent = Extent::EMPTY;
+            let mut note = |e: Extent| {
+                covered.push(e.covered);
+                reach.push(e.reach);
+                who.push(e.who);
+            };
+            for i in 0..n {
+                if i % BLOCK == 0 {
+                    note(extent);
+                }
+                let e = picks.at(i);
+                if !only_work || table.is_work(e) {
+                    extent.add(table.start(e), table.end(e), i);
+                }
+            }
+            note(extent);
+            Union { covered: covered.into(), reach: reach.into(), who: who.into() }
+        };
+        let sums = table
+            .measures
+            .iter()
+            .map(|(_, values)| {
+                let mut sums = Vec::with_capacity(blocks + 1);
+                let mut sum = 0u64;
+                for i in 0..n {
+                    if i % BLOCK == 0 {
+                        sums.push(sum);
+                    }
+                    sum = sum.saturating_add(*values.at(picks.at(i) as usize));
+                }
+                sums.push(sum);
+                sums.into()
+            })
+            .collect();
+        let busy = run(false);
+        let active = waits.then(|| run(true));
+        let longest = MaxTree::build(n, |i| work_key(table, picks.at(i)));
+        let latest = MaxTree::build(n, |i| table.end(picks.at(i)));
+        Sequence { picks, busy, active, longest, latest, sums }
+    }
+
+    /// Number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.picks.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.picks.is_empty()
+    }
+
+    /// The events, by position.
+    #[must_use]
+    pub fn picks(&self) -> &Picks {
+        &self.picks
+    }
+
+    /// The first event in the table's order; `u32::MAX` where there is none.
+    #[must_use]
+    pub fn first_event(&self) -> u32 {
+        match &self.picks {
+            Picks::Range(range) => range.start,
+            Picks::List(list) => list.first().copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The sequence together with its table, to ask it something.
+    #[must_use]
+    pub fn of<'a>(&'a self, table: &'a EventTable) -> Lane<'a> {
+        Lane { table, sequence: self }
+    }
+}
+
+/// Orders events by how much work they are: waits last.
+#[inline]
+fn work_key(table: &EventTable, e: u32) -> u64 {
+    if table.is_work(e) { table.lengths.at(e as usize).saturating_add(1) } else { 0 }
+}
+
+/// Both unions at a moment.
+struct Moment {
+    /// Number of events that start before it.
+    position: usize,
+    busy: Extent,
+    active: Extent,
+}
+
+/// A sequence with its table. All windows are half-open; all answers are exact.
+#[derive(Clone, Copy)]
+pub struct Lane<'a> {
+    table: &'a EventTable,
+    sequence: &'a Sequence,
+}
+
+impl<'a> Lane<'a> {
+    /// The table that the events are in.
+    #[must_use]
+    pub fn table(&self) -> &'a EventTable {
+        self.table
+    }
+
+    /// Number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sequence.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sequence.is_empty()
+    }
+
+    /// The event at position `i` in order of start.
+    #[must_use]
+    pub fn event(&self, i: usize) -> Option<u32> {
+        (i < self.len()).then(|| self.sequence.picks.at(i))
+    }
+
+    /// The position of event `e`.
+    #[must_use]
+    pub fn position(&self, e: u32) -> Option<usize> {
+        self.sequence.picks.position(e)
+    }
+
+    #[inline]
+    fn at(&self, i: usize) -> u32 {
+        self.sequence.picks.at(i)
+    }
+
+    /// Number of events that start before `time`.
+    #[must_use]
+    pub fn starting_before(&self, time: Nanos) -> usize {
+        let (mut lo, mut hi) = (0, self.len());
+        while lo < hi {
+            let middle = lo + (hi - lo) / 2;
+            if self.table.start(self.at(middle)) < time {
+                lo = middle + 1;
+            } else {
+                hi = middle;
+            }
+        }
+        lo
+    }
+
+    fn moment(&self, time: Nanos) -> Moment {
+        let position = self.starting_before(time);
+        let block = position / BLOCK;
+        let mut busy = self.sequence.busy.at(block);
+        let mut active = self.sequence.active.as_ref().map(|a| a.at(block));
+        for i in block * BLOCK..position {
+            let e = self.at(i);
+            let (start, end) = (self.table.start(e), self.table.end(e));
+            busy.add(start, end, i);
+            if let Some(active) = &mut active
+                && self.table.is_work(e)
+            {
+                active.add(start, end, i);
+            }
+        }
+        Moment { position, busy, active: active.unwrap_or(busy) }
+    }
+
+    /// Nanoseconds of `window` covered by spans, waits included: the vendor's word for all is busy.
+    #[must_use]
+    pub fn busy(&self, window: Window) -> u64 {
+        self.moment(window.end).busy.before(window.end) - self.moment(window.start).busy.before(window.start)
+    }
+
+    /// Nanoseconds of `window` covered by spans other than EVENT_SEMAPHORE: the vendor's active time.
+    #[must_use]
+    pub fn active(&self, window: Window) -> u64 {
+        self.moment(window.end).active.before(window.end) - self.moment(window.start).active.before(window.start)
+    }
+
+    /// Events that overlap `window`: they start before its end and end after its start.
+    #[must_use]
+    pub fn count(&self, window: Window) -> usize {
+        let from = self.starting_before(window.start);
+        let mut count = self.starting_before(window.end) - from;
+        self.visit_running(from, window.start, |_| {
+            count += 1;
+            true
+        });
+        // Events without length that lie on the window's start do not end after it.
+        for i in from..self.len() {
+            let e = self.at(i);
+            if self.table.start(e) != window.start {
+                break;
+            }
+            count -= usize::from(self.table.end(e) <= window.start);
+        }
+        count
+    }
+
+    /// Calls `visit` for the events running at `time` (start before, end after it), in order, until it returns false.
+    pub fn running_at(&self, time: Nanos, mut visit: impl FnMut(u32) -> bool) {
+        self.visit_running(self.starting_before(time), time, |i| visit(self.at(i)));
+    }
+
+    fn visit_running(&self, before: usize, time: Nanos, visit: impl FnMut(usize) -> bool) {
+        self.sequence.latest.visit_above(before, time, |i| self.table.end(self.at(i)), visit);
+    }
+
+    /// Calls `visit` for the events that overlap `window` or start in it, in order of start, until it returns false.
+    pub fn visit(&self, window: Window, mut visit: impl FnMut(u32) -> bool) {
+        let from = self.starting_before(window.start);
+        let mut go_on = true;
+        self.visit_running(from, window.start, |i| {
+            go_on = visit(self.at(i));
+            go_on
+        });
+        for i in from..self.len() {
+            let e = self.at(i);
+            if !go_on || self.table.start(e) >= window.end {
+                return;
+            }
+            go_on = visit(e);
+        }
+    }
+
+    /// The sum of measure `index` of the table over `window`, each event's amount spread evenly over its span.
+    #[must_use]
+    pub fn sum(&self, index: usize, window: Window) -> f64 {
+        let (whole_b, part_b) = self.sum_before(index, window.end);
+        let (whole_a, part_a) = self.sum_before(index, window.start);
+        (whole_b - whole_a) as f64 - part_b + part_a
+    }
+
+    /// The sum over events that start before `time`, and how much of it lies at or after `time`.
+    fn sum_before(&self, index: usize, time: Nanos) -> (u64, f64) {
+        let Some((_, values)) = self.table.measures.get(index) else { return (0, 0.0) };
+        let position = self.starting_before(time);
+        let block = position / BLOCK;
+        let mut whole = self.sequence.sums[index][block];
+        for i in block * BLOCK..position {
+            whole = whole.saturating_add(*values.at(self.at(i) as usize));
+        }
+        let mut later = 0.0;
+        self.visit_running(position, time, |i| {
+            let e = self.at(i);
+            let amount = *values.at(e as usize) as f64;
+            later += amount * (length(time, self.table.end(e)) as f64 / self.table.lengths.at(e as usize) as f64);
+            true
+        });
+        (whole, later)
+    }
+
+    /// What each of `cells` shows; they are in order of time and may repeat.
+    #[must_use]
+    pub fn cells(&self, cells: impl IntoIterator<Item = Window>) -> Vec<Cell> {
+        let mut last: Option<(Nanos, Moment)> = None;
+        cells
+            .into_iter()
+            .map(|window| {
+                let from = match last.take() {
+                    Some((time, moment)) if time == window.start => moment,
+                    _ => self.moment(window.start),
+                };
+                let to = self.moment(window.end);
+                let cell = self.cell(window, &from, &to);
+                last = Some((window.end, to));
+                cell
+            })
+            .collect()
+    }
+
+    fn cell(&self, window: Window, from: &Moment, to: &Moment) -> Cell {
+        let started = from.position..to.position;
+        let busy = to.busy.before(window.end) - from.busy.before(window.start);
+        let active = to.active.before(window.end) - from.active.before(window.start);
+        if started.is_empty() && busy == 0 {
+            return Cell::default();
+        }
+        let carried = |extent: &Extent| (extent.reach > window.start).then_some(extent.who as usize);
+        let part = |i: usize| {
+            let e = self.at(i);
+            length(self.table.start(e).max(window.start), self.table.end(e).min(window.end))
+        };
+        let works = |&i: &usize| self.table.is_work(self.at(i));
+        let longest = self.sequence.longest.max_in(started.clone(), |i| work_key(self.table, self.at(i))).filter(works);
+        let event = match (carried(&from.active).filter(works), longest) {
+            (Some(a), Some(b)) => Some(if part(b) > part(a) { b } else { a }),
+            (a, b) => a.or(b),
+        }
+        .or_else(|| carried(&from.busy))
+        .or_else(|| (!started.is_empty()).then_some(started.start));
+        Cell { count: started.len().min(u32::MAX as usize) as u32, busy, active, event: event.map(|i| self.at(i)) }
+    }
+
+    /// Splits the events into rows in which none overlap, each going to the first row that is free, so that an event
+    /// keeps its row at every zoom. With more than `most` rows, the last holds what is left, overlapping.
+    #[must_use]
+    pub fn rows(&self, most: usize) -> Vec<Vec<u32>> {
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        let mut ends: Vec<Nanos> = Vec::new();
+        for i in 0..self.len() {
+            let e = self.at(i);
+            let (start, end) = (self.table.start(e), self.table.end(e).max(self.table.start(e).saturating_add(1)));
+            match ends.iter().position(|&free| free <= start) {
+                Some(row) => {
+                    rows[row].push(e);
+                    ends[row] = end;
+                }
+                None if rows.len() < most.max(1) => {
+                    rows.push(vec![e]);
+                    ends.push(end);
+                }
+                None => rows[most.max(1) - 1].push(e),
+            }
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::builder::{Chunk, TableInput, build_table};
+    use super::super::events::{GroupKey, LabelKind, Measure, flag};
+    use super::super::{Keys, Lengths, Times};
+    use super::*;
+    use crate::model::{Grid, end_of};
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    struct Plain {
+        start: i64,
+        length: u64,
+        wait: bool,
+        bytes: u64,
+    }
+
+    fn table(events: &[Plain]) -> EventTable {
+        let chunk = Chunk {
+            first_row: 0,
+            starts: Times::pack(events.iter().map(|e| e.start).collect()),
+            lengths: Lengths::pack(events.iter().map(|e| e.length).collect()),
+            flags: events.iter().map(|e| if e.wait { flag::WAIT } else { 0 }).collect(),
+            groups: Keys::pack(&vec![1; events.len()], 2),
+            labels: vec![Keys::pack(&vec![0; events.len()], 1)],
+            measures: vec![Keys::pack(&(0..events.len() as u32).collect::<Vec<_>>(), events.len())],
+            range: None,
+        };
+        let key = GroupKey { core: None, engine: None, name: "Tensor".into() };
+        build_table(TableInput {
+            name: "Instruction".into(),
+            groups: vec![key.clone(), key],
+            labels: vec![(LabelKind::Name, vec![String::new()])],
+            measures: vec![(Measure::Bytes, events.iter().map(|e| e.bytes).collect())],
+            chunks: vec![chunk],
+            keep_row_map: true,
+        })
+    }
+
+    fn union(events: &[Plain], window: Window, keep: impl Fn(&Plain) -> bool) -> u64 {
+        let mut spans: Vec<(i64, i64)> = events
+            .iter()
+            .filter(|e| keep(e))
+            .map(|e| (e.start.max(window.start), end_of(e.start, e.length).min(window.end)))
+            .filter(|(a, b)| a < b)
+            .collect();
+        spans.sort_unstable();
+        let (mut total, mut reach) = (0, i64::MIN);
+        for (a, b) in spans {
+            total += length(a.max(reach), b);
+            reach = reach.max(b);
+        }
+        total
+    }
+
+    fn events(most: i64) -> impl Strategy<Value = Vec<Plain>> {
+        let event = (0..most, prop_oneof![3 => 0u64..20, 1 => 0u64..500], any::<bool>(), 0u64..5000)
+            .prop_map(|(start, length, wait, bytes)| Plain { start, length, wait, bytes });
+        prop::collection::vec(event, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn windows_agree_with_a_scan(events in events(400), a in -20i64..420, n in 1i64..400) {
+            let table = table(&events);
+            let window = Window::new(a, a + n);
+            let Some(group) = table.groups.first() else { return Ok(()) };
+            let lane = group.sequence.of(&table);
+            prop_assert_eq!(lane.busy(window), union(&events, window, |_| true));
+            prop_assert_eq!(lane.active(window), union(&events, window, |e| !e.wait));
+            let overlaps = |e: &&Plain| e.start < window.end && end_of(e.start, e.length) > window.start;
+            prop_assert_eq!(lane.count(window), events.iter().filter(overlaps).count());
+            let mut seen = Vec::new();
+            lane.visit(window, |e| { seen.push(table.rows[e as usize]); true });
+            seen.sort_unstable();
+            let shown: Vec<u32> = (0..events.len() as u32).filter(|&i| {
+                let e = &events[i as usize];
+                overlaps(&e) || (e.start >= window.start && e.start < window.end)
+            }).collect();
+            prop_assert_eq!(seen, shown);
+            let share: f64 = events.iter().map(|e| match e.length {
+                0 => if window.contains(e.start) { e.bytes as f64 } else { 0.0 },
+                n => e.bytes as f64 * length(e.start.max(window.start), end_of(e.start, n).min(window.end)) as f64 / n as f64,
+            }).sum();
+            prop_assert!((lane.sum(0, window) - share).abs() < 1e-6 * share.max(1.0), "{} is not {share}", lane.sum(0, window));
+        }
+
+        #[test]
+        fn cells_hide_nothing_and_do_not_depend_on_the_pan(events in events(400), start in -20i64..420, num in 1u64..60, den in 1u64..8, by in -30i64..30) {
+            let table = table(&events);
+            let Some(group) = table.groups.first() else { return Ok(()) };
+            let lane = group.sequence.of(&table);
+            let grid = Grid::with_width(num, den, 40).starting_at(start);
+            let cells = lane.cells((0..40).map(|k| grid.cell(k)));
+            for (k, cell) in cells.iter().enumerate() {
+                let window = grid.cell(k as i64);
+                prop_assert_eq!(cell.busy, union(&events, window, |_| true));
+                prop_assert_eq!(cell.active, union(&events, window, |e| !e.wait));
+                let inside = |e: &&Plain| window.contains(e.start);
+                prop_assert_eq!(cell.count as usize, events.iter().filter(inside).count());
+                let here = |e: &&Plain| inside(e) || (e.start < window.end && end_of(e.start, e.length) > window.start);
+                prop_assert_eq!(cell.event.is_some(), events.iter().any(|e| here(&e)));
+                if let Some(e) = cell.event {
+                    let event = &events[table.rows[e as usize] as usize];
+                    prop_assert!(here(&event));
+                    prop_assert_eq!(!event.wait, events.iter().any(|e| !e.wait && here(&e)));
+                }
+            }
+            let panned = grid.panned(by);
+            let again = lane.cells((0..40).map(|k| panned.cell(k)));
+            for k in 0..40i64 {
+                if (0..40).contains(&(k + by)) {
+                    prop_assert_eq!(again[k as usize], cells[(k + by) as usize]);
+                }
+            }
+        }
+
+        #[test]
+        fn extreme_times_do_not_overflow(events in prop::collection::vec((any::<i64>(), any::<u64>(), any::<bool>(), any::<u64>()), 1..60), a: i64, b: i64) {
+            let events: Vec<Plain> = events.into_iter().map(|(start, length, wait, bytes)| Plain { start, length, wait, bytes }).collect();
+            let table = table(&events);
+            let lane = table.groups[0].sequence.of(&table);
+            let window = Window::new(a.min(b), a.max(b));
+            prop_assert_eq!(lane.busy(window), union(&events, window, |_| true));
+            let grid = Grid::fit(window, 30);
+            prop_assert_eq!(lane.cells((0..30).map(|k| grid.cell(k))).len(), 30);
+            prop_assert!(lane.sum(0, window).is_finite());
+        }
+
+        #[test]
+        fn rows_hold_every_event_once_without_overlap(events in events(200), most in 1usize..6) {
+            let table = table(&events);
+            let Some(group) = table.groups.first() else { return Ok(()) };
+            let rows = group.sequence.of(&table).rows(most);
+            prop_assert!(rows.len() <= most);
+            for (r, row) in rows.iter().enumerate() {
+                for pair in row.windows(2) {
+                    prop_assert!(table.start(pair[0]) <= table.start(pair[1]));
+                    prop_assert!(r + 1 == most || table.end(pair[0]) <= table.start(pair[1]));
+                }
+            }
+            let mut all: Vec<u32> = rows.into_iter().flatten().collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..events.len() as u32).collect::<Vec<_>>());
+        }
+    }
+}
