@@ -2,6 +2,7 @@
 
 pub mod engine;
 pub mod grid;
+pub mod opcode;
 pub mod value;
 
 pub use engine::Engine;

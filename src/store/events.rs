@@ -22,6 +22,20 @@ pub mod flag {
     pub const REVERSED: u8 = 16;
     /// Lies outside the measured execution.
     pub const OUTSIDE: u8 = 32;
+
+    /// What an opcode alone says of an instruction.
+    #[must_use]
+    pub fn of_opcode(opcode: &str) -> u8 {
+        use crate::model::opcode::{is_sequencer, is_wait};
+        let mut flags = 0;
+        if is_wait(opcode) {
+            flags |= WAIT;
+        }
+        if is_sequencer(opcode) {
+            flags |= SEQUENCER;
+        }
+        flags
+    }
 }
 
 /// What a label column says of each event.
