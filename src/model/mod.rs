@@ -1,8 +1,10 @@
 //! The vocabulary: plain types with no I/O and no dependency on other rooms.
 
 pub mod engine;
+pub mod format;
 pub mod grid;
 pub mod opcode;
+pub mod time;
 pub mod value;
 
 pub use engine::Engine;
