@@ -4,6 +4,7 @@ pub mod engine;
 pub mod format;
 pub mod grid;
 pub mod opcode;
+pub mod queue;
 pub mod time;
 pub mod value;
 

@@ -1,5 +1,9 @@
 //! What is on disk: discovery, and one module per format that turns bytes into rows.
 
+mod discover;
+pub mod guard;
+pub mod parquet;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,13 +80,7 @@ impl Opening<'_> {
     }
 }
 
-/// Finds the profiles that `path` holds: at least one.
-///
-/// # Errors
-/// Says what was looked for where nothing was found, or why the path could not be read.
-pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
-    Err(Problem { path: path.to_path_buf(), message: "no profile here".into() })
-}
+pub use discover::discover;
 
 /// Reads and indexes a profile, from its cache where that is still true.
 ///
@@ -90,6 +88,11 @@ pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
 /// Says what was wrong where nothing at all could be read; anything less is listed in [`Store::problems`].
 /// A cancelled opening also ends with an error.
 pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
-    let _ = opening;
-    Err(Problem { path: found.path.clone(), message: "cannot be read yet".into() })
+    match found.format {
+        Format::Parquet => parquet::open(found, opening),
+        Format::LegacyJson => {
+            let message = "is a JSON profile, which cannot be read yet".into();
+            Err(Problem { path: found.path.clone(), message })
+        }
+    }
 }

@@ -284,6 +284,14 @@ impl<'a> Lane<'a> {
         self.sequence.picks.at(i)
     }
 
+    /// Least start and greatest end.
+    #[must_use]
+    pub fn span(&self) -> Option<(Nanos, Nanos)> {
+        let first = self.event(0)?;
+        let reach = *self.sequence.busy.reach.last()?;
+        Some((self.table.start(first), reach))
+    }
+
     /// Number of events that start before `time`.
     #[must_use]
     pub fn starting_before(&self, time: Nanos) -> usize {

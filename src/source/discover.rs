@@ -1,0 +1,95 @@
+//! Says which profiles a path holds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::parquet::files;
+use super::{Format, Found};
+use crate::store::{Problem, ProfileKind};
+
+/// How deep below the given path profiles are looked for: a data path has them at `profiles/global/NAME@latest`.
+const MOST_LEVELS: usize = 6;
+/// How many directories are looked into before giving up.
+const MOST_DIRECTORIES: usize = 20_000;
+
+/// Finds the profiles that `path` holds: at least one, in order of name.
+///
+/// # Errors
+/// Says what was looked for where nothing was found, or why the path could not be read.
+pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
+    let fail = |message: String| Problem { path: path.to_path_buf(), message };
+    let meta = fs::metadata(path).map_err(|e| fail(super::parquet::io_message(&e)))?;
+    if meta.is_file() {
+        return file(path).map(|f| vec![f]);
+    }
+    let mut found = Vec::new();
+    let mut unreadable = Vec::new();
+    let mut pending = vec![(path.to_path_buf(), 0)];
+    let mut seen = BTreeSet::new();
+    while let Some((directory, level)) = pending.pop() {
+        // The real path tells loops of symbolic links.
+        let real = fs::canonicalize(&directory).unwrap_or_else(|_| directory.clone());
+        if !seen.insert(real) || seen.len() > MOST_DIRECTORIES {
+            continue;
+        }
+        match look_into(&directory) {
+            Ok(Some(profile)) => found.push(profile),
+            Ok(None) if level < MOST_LEVELS => pending.extend(directories(&directory).map(|d| (d, level + 1))),
+            Ok(None) => {}
+            Err(problem) => unreadable.push(problem),
+        }
+    }
+    if found.is_empty() {
+        return Err(unreadable.pop().unwrap_or_else(|| {
+            fail(
+                "holds no profile. Looked for: a directory with Parquet tables (Instruction.parquet, DmaPacket.parquet, \
+                 SystemProfileEvents.parquet, …), profiles/global/NAME@latest below it, and a full-profile .json. \
+                 Name the directory that `neuron-explorer view --output-format parquet` wrote"
+                    .into(),
+            )
+        }));
+    }
+    found.sort_by(|a, b| crate::model::natural_cmp(&a.name, &b.name).then_with(|| a.path.cmp(&b.path)));
+    Ok(found)
+}
+
+/// The profile that a directory itself is, if it is one.
+fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
+    let tables = files::list(directory)?;
+    if tables.is_empty() {
+        return Ok(None);
+    }
+    let kind =
+        if tables.keys().any(|t| t.starts_with("SystemProfile")) { ProfileKind::System } else { ProfileKind::Device };
+    Ok(Some(Found { name: name_of(directory), path: directory.to_path_buf(), format: Format::Parquet, kind }))
+}
+
+fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut below: Vec<PathBuf> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    below.sort();
+    below.into_iter().rev()
+}
+
+/// `llama` for `…/llama@latest`.
+fn name_of(path: &Path) -> String {
+    let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let name = absolute.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned();
+    name.strip_suffix("@latest").map(str::to_string).unwrap_or(name)
+}
+
+fn file(path: &Path) -> Result<Found, Problem> {
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    if name.ends_with(".parquet") {
+        let message = "is one table of a profile; name its directory instead".into();
+        return Err(Problem { path: path.to_path_buf(), message });
+    }
+    if name.ends_with(".json") || name.ends_with(".json.gz") {
+        let (path, format) = (path.to_path_buf(), Format::LegacyJson);
+        return Ok(Found { name, path, format, kind: ProfileKind::Device });
+    }
+    let message =
+        "is of a kind that cannot be opened. Name a directory of Parquet tables or a full-profile .json".into();
+    Err(Problem { path: path.to_path_buf(), message })
+}

@@ -1,0 +1,254 @@
+//! Dependencies: the Flow table, its 64-bit ids resolved to rows.
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::convert::{Ints, Texts, column, ints, texts};
+use super::files::Table;
+use super::steps::Steps;
+use crate::source::Opening;
+use crate::store::builder::Dictionary;
+use crate::store::{Graph, Problem};
+
+/// The event tables that Flow may name, with the names that it uses.
+const NODES: [(&str, &[&str]); 3] = [
+    ("Instruction", &["instruction"]),
+    ("DmaPacketAggregated", &["dma_block", "dma_packet_aggregated", "dmapacketaggregated"]),
+    ("DmaPacket", &["dma", "dma_packet", "dmapacket"]),
+];
+
+/// Marks an end that no row was found for.
+const NOWHERE: u32 = u32::MAX;
+
+/// Rows by id: an open-addressing table whose entries lie in one cache line each.
+struct IdMap {
+    /// Low and high half of the id, and the row; `NOWHERE` where free.
+    slots: Vec<[u32; 3]>,
+    repeated: u64,
+}
+
+impl IdMap {
+    fn new(ids: &[Ints], rows: usize) -> IdMap {
+        let mut map = IdMap { slots: vec![[0, 0, NOWHERE]; rows + rows / 3 + 8], repeated: 0 };
+        let mut row = 0u32;
+        for piece in ids {
+            for i in 0..piece.len() {
+                if let Some(id) = piece.at(i) {
+                    map.insert(id as u64, row);
+                }
+                row = row.saturating_add(1);
+            }
+        }
+        map
+    }
+
+    #[inline]
+    fn slot(&self, id: u64) -> usize {
+        let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((u128::from(hash) * self.slots.len() as u128) >> 64) as usize
+    }
+
+    fn insert(&mut self, id: u64, row: u32) {
+        let mut at = self.slot(id);
+        while self.slots[at][2] != NOWHERE {
+            if self.slots[at][0] == id as u32 && self.slots[at][1] == (id >> 32) as u32 {
+                // Of equal ids, the first row counts.
+                self.repeated += 1;
+                return;
+            }
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+        self.slots[at] = [id as u32, (id >> 32) as u32, row];
+    }
+
+    #[inline]
+    fn get(&self, id: u64) -> u32 {
+        let mut at = self.slot(id);
+        loop {
+            let [low, high, row] = self.slots[at];
+            if row == NOWHERE || (low == id as u32 && high == (id >> 32) as u32) {
+                return row;
+            }
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+    }
+}
+
+/// The nodes of the graph: tables with the ids of their rows.
+struct Nodes {
+    tables: Vec<(String, u32)>,
+    maps: Vec<(&'static [&'static str], u32, IdMap)>,
+}
+
+fn read_ids(table: &Table, problems: &Mutex<Vec<Problem>>) -> Vec<Ints> {
+    let spans: Vec<_> =
+        table.parts.iter().flat_map(|(_, file)| file.spans(1 << 18).into_iter().map(move |s| (file, s))).collect();
+    spans
+        .par_iter()
+        .map(|(file, span)| {
+            let ids = file.read(*span, &["id"]).map_err(|p| super::push(problems, p)).ok();
+            ids.and_then(|b| ints(column(&b, "id")?.as_ref())).unwrap_or_else(|| Ints::missing(span.rows))
+        })
+        .collect()
+}
+
+impl Nodes {
+    fn new(tables: &[Table], named: &dyn Fn(&[&str]) -> bool, problems: &Mutex<Vec<Problem>>) -> Nodes {
+        let mut nodes = Nodes { tables: Vec::new(), maps: Vec::new() };
+        let mut before = 0u32;
+        for (name, aliases) in NODES {
+            let Some(table) = tables.iter().find(|t| t.name == name && t.has("id")) else { continue };
+            let Ok(rows) = u32::try_from(table.rows()) else { continue };
+            if !named(aliases) || before.checked_add(rows).is_none() {
+                continue;
+            }
+            let ids = read_ids(table, problems);
+            let map = IdMap::new(&ids, rows as usize);
+            if map.repeated > 0
+                && let Some((_, file)) = table.parts.first()
+            {
+                let message = format!(
+                    "{} rows repeat an id of an earlier row; dependencies lead to the first row of each id",
+                    map.repeated
+                );
+                super::push(problems, Problem { path: file.path.clone(), message });
+            }
+            nodes.maps.push((aliases, before, map));
+            nodes.tables.push((name.to_string(), rows));
+            before += rows;
+        }
+        nodes
+    }
+
+    /// For each text of a table column: the position in `maps` that it names.
+    fn maps_of(&self, names: &Texts) -> Vec<Option<usize>> {
+        let find = |name: &String| {
+            let name = name.trim().to_ascii_lowercase();
+            self.maps.iter().position(|(aliases, _, _)| aliases.contains(&name.as_str()))
+        };
+        names.entries.iter().map(find).collect()
+    }
+}
+
+/// Edges of some rows of Flow.
+#[derive(Default)]
+struct Edges {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    kinds: Vec<u8>,
+    /// Rows of which an end names no known row.
+    dangling: u64,
+    /// Rows that name tables this version does not know, by name.
+    unknown: FxHashMap<String, u64>,
+}
+
+/// Reads the dependency graph.
+pub fn read(tables: &[Table], opening: &Opening, steps: &Steps, problems: &Mutex<Vec<Problem>>) -> Option<Graph> {
+    let flow = tables.iter().find(|t| t.name == "Flow" && t.rows() > 0)?;
+    let (_, first) = flow.parts.first()?;
+    if let Some(missing) = ["in_id", "out_id", "in_table", "out_table"].into_iter().find(|c| !flow.has(c)) {
+        let message = format!("has no column {missing}, so dependencies cannot be followed");
+        super::push(problems, Problem { path: first.path.clone(), message });
+        return None;
+    }
+    let spans: Vec<_> =
+        flow.parts.iter().flat_map(|(_, file)| file.spans(1 << 18).into_iter().map(move |s| (file, s))).collect();
+    let names_packets = || {
+        spans.par_iter().any(|(file, span)| {
+            let Ok(batch) = file.read(*span, &["in_table", "out_table"]) else { return false };
+            ["in_table", "out_table"].iter().any(|name| {
+                let names = column(&batch, name).and_then(|c| texts(c.as_ref()));
+                names.is_some_and(|n| n.entries.iter().any(|e| NODES[2].1.contains(&e.to_ascii_lowercase().as_str())))
+            })
+        })
+    };
+    let packets = names_packets();
+    let nodes = Nodes::new(tables, &|aliases| packets || aliases != NODES[2].1, problems);
+    let kinds = Dictionary::starting_with(String::new());
+    let pieces: Vec<Edges> = spans
+        .par_iter()
+        .filter_map(|(file, span)| {
+            if opening.cancelled() {
+                return None;
+            }
+            let wanted = ["in_id", "out_id", "in_table", "out_table", "dependency_type"];
+            let batch = file.read(*span, &wanted).map_err(|p| super::push(problems, p)).ok();
+            steps.done(span.rows as u64, "Flow");
+            let batch = batch?;
+            let ids = |name: &str| column(&batch, name).and_then(|c| ints(c.as_ref()));
+            let text = |name: &str| column(&batch, name).and_then(|c| texts(c.as_ref()));
+            let (in_ids, out_ids) = (ids("in_id")?, ids("out_id")?);
+            let (in_tables, out_tables) = (text("in_table")?, text("out_table")?);
+            let (in_maps, out_maps) = (nodes.maps_of(&in_tables), nodes.maps_of(&out_tables));
+            let types = text("dependency_type");
+            let type_keys = types.as_ref().map(|t| kinds.keys(t.entries.iter().cloned()));
+            let mut edges = Edges {
+                from: Vec::with_capacity(span.rows),
+                to: Vec::with_capacity(span.rows),
+                kinds: Vec::with_capacity(span.rows),
+                ..Edges::default()
+            };
+            for row in 0..batch.num_rows() {
+                let end = |ids: &Ints, tables: &Texts, maps: &[Option<usize>]| {
+                    let map = maps[tables.keys[row]? as usize]?;
+                    let (_, before, map) = &nodes.maps[map];
+                    let node = map.get(ids.at(row)? as u64);
+                    (node != NOWHERE).then(|| before + node)
+                };
+                match (end(&in_ids, &in_tables, &in_maps), end(&out_ids, &out_tables, &out_maps)) {
+                    (Some(from), Some(to)) => {
+                        let kind = types.as_ref().and_then(|t| t.keys[row]).zip(type_keys.as_ref());
+                        edges.from.push(from);
+                        edges.to.push(to);
+                        edges.kinds.push(kind.map_or(0, |(k, keys)| keys[k as usize].min(255) as u8));
+                    }
+                    _ => {
+                        let name_of = |tables: &Texts, maps: &[Option<usize>]| {
+                            let key = tables.keys[row]? as usize;
+                            maps[key].is_none().then(|| tables.entries[key].clone())
+                        };
+                        match name_of(&in_tables, &in_maps).or_else(|| name_of(&out_tables, &out_maps)) {
+                            Some(unknown) => *edges.unknown.entry(unknown).or_default() += 1,
+                            None => edges.dangling += 1,
+                        }
+                    }
+                }
+            }
+            Some(edges)
+        })
+        .collect();
+    let Nodes { tables: node_tables, maps } = nodes;
+    drop(maps);
+    report(&pieces, first.path.clone(), problems);
+    steps.step("linking dependencies");
+    let total = pieces.iter().map(|e| e.from.len()).sum();
+    let (mut from, mut to, mut edge_kinds) =
+        (Vec::with_capacity(total), Vec::with_capacity(total), Vec::with_capacity(total));
+    for piece in pieces {
+        from.extend(piece.from);
+        to.extend(piece.to);
+        edge_kinds.extend(piece.kinds);
+    }
+    Some(Graph::build(node_tables, kinds.entries(), &from, &to, &edge_kinds))
+}
+
+fn report(pieces: &[Edges], path: std::path::PathBuf, problems: &Mutex<Vec<Problem>>) {
+    let dangling: u64 = pieces.iter().map(|e| e.dangling).sum();
+    if dangling > 0 {
+        let message = format!("{dangling} dependencies name an id that no row has; they are left out");
+        super::push(problems, Problem { path: path.clone(), message });
+    }
+    let mut unknown: FxHashMap<&str, u64> = FxHashMap::default();
+    for (name, count) in pieces.iter().flat_map(|e| &e.unknown) {
+        *unknown.entry(name).or_default() += count;
+    }
+    let mut unknown: Vec<_> = unknown.into_iter().collect();
+    unknown.sort_unstable();
+    for (name, count) in unknown {
+        let message =
+            format!("{count} dependencies name a table called {name:?}, which has no events here; they are left out");
+        super::push(problems, Problem { path: path.clone(), message });
+    }
+}

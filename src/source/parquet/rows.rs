@@ -1,0 +1,80 @@
+//! Full rows, read from the files when someone opens an event.
+
+use rayon::prelude::*;
+
+use super::convert::{column, ints, value};
+use super::files::Table;
+use crate::model::Field;
+use crate::store::{Ids, Problem, Rows};
+
+/// The tables of a profile, open for reading.
+pub struct ParquetRows {
+    /// All tables.
+    pub tables: Vec<Table>,
+}
+
+impl ParquetRows {
+    fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|t| t.name == name)
+    }
+}
+
+/// Columns decoded together: enough to keep two threads busy.
+const COLUMNS_AT_ONCE: usize = 8;
+
+impl Rows for ParquetRows {
+    fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
+        let missing = || Problem { path: table.into(), message: format!("has no row {row}") };
+        let table = self.table(table).ok_or_else(missing)?;
+        let (before, file) =
+            table.parts.iter().rev().find(|(before, _)| *before <= u64::from(row)).ok_or_else(missing)?;
+        let span = file.span_of_row(u64::from(row) - before).ok_or_else(missing)?;
+        let names: Vec<&str> = file.columns().collect();
+        let read = |names: &[&str]| match file.read_plain(span, Some(names)) {
+            Ok(batch) => fields(&batch),
+            // One damaged column costs only itself.
+            Err(_) => names
+                .iter()
+                .flat_map(|name| match file.read_plain(span, Some(&[name])) {
+                    Ok(batch) => fields(&batch),
+                    Err(_) => {
+                        let value = crate::model::Value::Text("(damaged in the file)".into());
+                        vec![Field { name: (*name).to_string(), value }]
+                    }
+                })
+                .collect(),
+        };
+        Ok(names.par_chunks(COLUMNS_AT_ONCE).flat_map(read).collect())
+    }
+
+    fn ids(&self, table: &str) -> Result<Option<Ids>, Problem> {
+        let Some(table) = self.table(table).filter(|t| t.has("id")) else { return Ok(None) };
+        let spans: Vec<_> =
+            table.parts.iter().flat_map(|(_, file)| file.spans(1 << 18).into_iter().map(move |s| (file, s))).collect();
+        let pieces: Vec<Option<(Vec<i64>, bool)>> = spans
+            .par_iter()
+            .map(|(file, span)| {
+                let lost = || Some((vec![-1; span.rows], false));
+                let Ok(batch) = file.read(*span, &["id"]) else { return lost() };
+                // Ids that are no numbers (a semaphore's name) cannot be looked up by number.
+                let Some(ids) = column(&batch, "id").and_then(|c| ints(c.as_ref())) else { return lost() };
+                if span.rows > 0 && (0..span.rows).all(|i| ids.at(i).is_none()) {
+                    return None;
+                }
+                let unsigned = ids.unsigned;
+                Some((ids.into_values(), unsigned))
+            })
+            .collect();
+        if pieces.iter().any(Option::is_none) {
+            return Ok(None);
+        }
+        let unsigned = pieces.iter().flatten().any(|(_, unsigned)| *unsigned);
+        Ok(Some(Ids::new(pieces.into_iter().flatten().flat_map(|(ids, _)| ids).collect(), unsigned)))
+    }
+}
+
+fn fields(batch: &arrow::array::RecordBatch) -> Vec<Field> {
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns());
+    columns.map(|(field, column)| Field { name: field.name().clone(), value: value(column.as_ref(), 0) }).collect()
+}
