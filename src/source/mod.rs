@@ -2,7 +2,10 @@
 
 mod discover;
 pub mod guard;
+pub mod neff;
+pub mod ntff;
 pub mod parquet;
+pub mod raw;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,0 +1,3 @@
+//! Reading raw captures: NEFF and NTFF.
+
+mod corpus;
