@@ -2,4 +2,8 @@
 
 pub mod color;
 pub mod glyphs;
+mod pen;
+pub mod screen;
+mod shift;
 pub mod text;
+mod tile;
