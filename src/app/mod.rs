@@ -2,5 +2,8 @@
 
 pub mod action;
 pub mod argument;
+pub mod atomic;
+pub mod entry;
+pub mod history;
 pub mod keymap;
 mod nearest;
