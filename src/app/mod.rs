@@ -4,6 +4,8 @@ pub mod action;
 pub mod argument;
 pub mod atomic;
 pub mod entry;
+pub mod fuzzy;
 pub mod history;
 pub mod keymap;
 mod nearest;
+pub mod palette;
