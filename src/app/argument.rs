@@ -161,6 +161,16 @@ mod tests {
     }
 
     #[test]
+    fn times_read_back_from_any_screen() {
+        for ns in [17_200, 18_172_014, -1, i64::MIN, i64::MAX] {
+            let shown = time::format_time(ns, 1);
+            for text in [shown.as_str(), &crate::term::glyphs::ascii_fallback(&shown)] {
+                assert_eq!(time::parse_time(text), Ok(time::Moment::Origin(ns)), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
     fn arguments_are_checked_by_kind() {
         assert!(ArgKind::Choice(&["core", "engine"]).check("engine").is_ok());
         assert_eq!(

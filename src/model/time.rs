@@ -171,19 +171,21 @@ pub fn parse_time_in(text: &str, unit: Option<Unit>) -> Result<Moment, TimeError
     Ok(if unix { Moment::Unix(ns) } else { Moment::Origin(ns) })
 }
 
-/// Reads `A..B` where either end may be left out; `A–B` with a dash as the header prints it
+/// Reads `A..B` where either end may be left out; `A–B` with a dash or hyphen as the header prints it
 /// works too, and then an `A` without a unit has the unit of `B`.
 ///
 /// # Errors
 /// See [`TimeError`]; a range known to end before it starts is refused.
 pub fn parse_range(text: &str) -> Result<TimeRange, TimeError> {
-    let (from, to, dashed) = if let Some((from, to)) = text.split_once("..") {
-        (from.trim(), to.trim(), false)
-    } else if let Some((from, to)) = text.split_once('\u{2013}') {
-        (from.trim(), to.trim(), true)
-    } else {
-        return Err(TimeError::NoRange(text.trim().to_owned()));
+    let text = text.trim();
+    let halves = text.split_once("..").map(|halves| (halves, false));
+    // A hyphen stands for the dash on screens without one; at the start it is a minus.
+    let dash =
+        || text.split_once('\u{2013}').or_else(|| text.get(1..)?.find('-').map(|at| (&text[..=at], &text[at + 2..])));
+    let Some(((from, to), dashed)) = halves.or_else(|| dash().map(|halves| (halves, true))) else {
+        return Err(TimeError::NoRange(text.to_owned()));
     };
+    let (from, to) = (from.trim(), to.trim());
     let unit = Decimal::parse(to.trim_start_matches('@')).ok().and_then(|decimal| decimal.unit);
     let from_unitless = Decimal::parse(from.trim_start_matches('@')).is_ok_and(|decimal| decimal.unit.is_none());
     let start = match (from, unit) {

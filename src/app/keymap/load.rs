@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Binding, Context, Key, Keymap};
 use crate::app::action::Action;
 use crate::app::nearest::nearest;
+use crate::term::text::escape;
 
 /// The presets by name, with their text.
 pub const PRESETS: &[(&str, &str)] = &[
@@ -159,13 +160,13 @@ impl Loader {
 
     fn preset(&mut self, name: &str) {
         if let Some(text) = preset(name) {
-            // Only what a preset names is beneath it, so the chain ends.
+            // Presets are part of the program and their chain ends, or its tests would not.
             self.text(&format!("{name}.toml"), text, None);
         }
     }
 
     fn file(&mut self, path: &Path) {
-        let name = path.display().to_string();
+        let name = escape(&path.display().to_string()).into_owned();
         match read(path) {
             Ok(text) => self.user(&name, &text),
             Err(message) => {
@@ -185,7 +186,7 @@ impl Loader {
         let document = DeTable::parse(&sound).map(Spanned::into_inner).unwrap_or_default();
         let layer = Layer { file, text, index: self.layers };
         let base = self.base(&layer, &document).or(base);
-        if let Some(base) = base.filter(|base| format!("{base}.toml") != file) {
+        if let Some(base) = base {
             self.preset(base);
         }
         let layer = Layer { index: self.layers, ..layer };
@@ -314,8 +315,8 @@ impl Loader {
             self.problem(layer, key.span(), message);
         }
         self.bindings.retain(|old| !clashes(old));
-        let (line, _) = layer.place(key.span());
-        self.bindings.push(Binding { context, keys, action, layer: layer.index, line });
+        let place = layer.place(key.span());
+        self.bindings.push(Binding { context, keys, action, layer: layer.index, place });
     }
 
     /// A global binding has no effect where an older layer binds its keys in a context.
@@ -326,7 +327,7 @@ impl Loader {
                 if clash(&old.keys, &new.keys) && old.action != new.action {
                     let context = old.context.name();
                     messages.push((
-                        new.line,
+                        new.place,
                         format!(
                             "{:?} has no effect in [{context}], where {:?} is bound to {}; bind it under [{context}] too, or unbind it there",
                             Key::format_sequence(&new.keys),
@@ -337,8 +338,8 @@ impl Loader {
                 }
             }
         }
-        for (line, message) in messages {
-            self.problems.push(Problem { file: layer.file.to_owned(), place: Some((line, 1)), message });
+        for (place, message) in messages {
+            self.problems.push(Problem { file: layer.file.to_owned(), place: Some(place), message });
         }
     }
 
@@ -354,7 +355,7 @@ fn clash(a: &[Key], b: &[Key]) -> bool {
 
 fn clash_in_file(keys: &[Key], first: &Binding) -> String {
     let (new, old) = (Key::format_sequence(keys), Key::format_sequence(&first.keys));
-    let line = first.line;
+    let line = first.place.0;
     match keys.len().cmp(&first.keys.len()) {
         std::cmp::Ordering::Equal => format!("{new:?} is already bound to {} in line {line}", first.action),
         std::cmp::Ordering::Less => {

@@ -49,7 +49,7 @@ struct Binding {
     keys: Vec<Key>,
     action: Action,
     layer: usize,
-    line: usize,
+    place: (usize, usize),
 }
 
 /// The live keymap: every context's bindings with the global ones beneath.

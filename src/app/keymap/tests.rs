@@ -131,6 +131,26 @@ fn the_default_preset_is_the_documented_table() {
 }
 
 #[test]
+fn presets_bind_only_what_terminals_send() {
+    for (name, _) in PRESETS {
+        for keys in Keymap::preset(name).unwrap().keymap.help().into_iter().flat_map(|row| row.keys) {
+            for key in keys.keys.split(' ') {
+                // Esc [ and Esc O begin the codes of other keys.
+                assert!(!matches!(key, "A-[" | "A-O"), "{name}: {key}");
+                let shifted = key.strip_prefix("S-").unwrap_or("Left");
+                assert!(matches!(shifted, "Left" | "Right" | "Up" | "Down" | "Tab"), "{name}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_may_be_called_like_its_preset() {
+    let loaded = Keymap::from_toml("vim.toml", "preset = \"vim\"\n");
+    assert_eq!(feed(&loaded.keymap, Context::Timeline, "w"), Feed::Action(Action::EventNext));
+}
+
+#[test]
 fn help_lists_every_action_once() {
     let rows = Keymap::default().help();
     assert_eq!(rows.len(), Action::ALL.len());

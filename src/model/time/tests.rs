@@ -77,6 +77,10 @@ fn ranges_may_be_open() {
     assert_eq!(parse_range("17.2..19.9us"), range(Some(17_200), Some(19_900)));
     assert_eq!(parse_range("17.2–19.9 µs"), range(Some(17_200), Some(19_900)));
     assert_eq!(parse_range("17–19 µs"), range(Some(17_000), Some(19_000)));
+    assert_eq!(parse_range("17.2-19.9 us"), range(Some(17_200), Some(19_900)));
+    assert_eq!(parse_range("-5 - -3 us"), range(Some(-5_000), Some(-3_000)));
+    assert_eq!(parse_range("-5"), Err(TimeError::NoRange("-5".into())));
+    assert!(parse_range("é-3").is_err());
     assert_eq!(parse_range("-5..-3"), range(Some(-5), Some(-3)));
     assert_eq!(parse_range("5..3"), Err(TimeError::Reversed));
     assert_eq!(parse_range("5"), Err(TimeError::NoRange("5".into())));
