@@ -1,1 +1,7 @@
 //! One file per question; pure functions of a store and arguments.
+
+pub mod emphasis;
+pub mod rates;
+pub mod tracks;
+pub mod viewport;
+pub mod window;

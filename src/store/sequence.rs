@@ -391,6 +391,22 @@ impl<'a> Lane<'a> {
         (whole_b - whole_a) as f64 - part_b + part_a
     }
 
+    /// [`Lane::sum`] of each of `windows`, which are in order of time and may repeat.
+    #[must_use]
+    pub fn sums(&self, index: usize, windows: &[Window]) -> Vec<f64> {
+        let mut last = None;
+        let sum = |window: &Window| {
+            let (whole_a, part_a) = match last {
+                Some((time, sum)) if time == window.start => sum,
+                _ => self.sum_before(index, window.start),
+            };
+            let (whole_b, part_b) = self.sum_before(index, window.end);
+            last = Some((window.end, (whole_b, part_b)));
+            (whole_b - whole_a) as f64 - part_b + part_a
+        };
+        windows.iter().map(sum).collect()
+    }
+
     /// The sum over events that start before `time`, and how much of it lies at or after `time`.
     fn sum_before(&self, index: usize, time: Nanos) -> (u64, f64) {
         let Some((_, values)) = self.table.measures.get(index) else { return (0, 0.0) };

@@ -1,0 +1,220 @@
+//! What a track shows in a window: one answer per column of the screen.
+
+use rayon::prelude::*;
+
+use super::emphasis::{Emphases, Emphasis};
+use super::rates;
+use super::tracks::{Content, Node, NodeId, Tree};
+use crate::model::{Grid, Nanos, Window};
+use crate::store::{Cell, EventRef, Level, Store};
+
+/// One row of the timeline. Lists hold one entry per column and one more on either side, so that what the edge columns
+/// look like does not depend on where the screen ends: entry `k + 1` is column `k`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What the columns show.
+    pub body: Body,
+    /// Why columns stand out; empty where none does.
+    pub emphasis: Vec<Emphasis>,
+    /// The figure beside the label, of the whole window.
+    pub figure: Option<Figure>,
+}
+
+/// What the columns of a row show.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Events of one table.
+    Events {
+        /// Position of the table in [`Store::events`].
+        table: u16,
+        /// What the columns show.
+        cells: Vec<Cell>,
+        /// The value that the events change, where there is one.
+        steps: Vec<Option<Level>>,
+    },
+    /// A value over time, on the scale of the node.
+    Levels(Vec<Option<Level>>),
+    /// The share of the tracks below that are active, 0 to 1.
+    Shares(Vec<f32>),
+    /// Nothing, and why.
+    Missing(&'static str),
+    /// Nothing of its own.
+    Blank,
+}
+
+/// The figure beside a label.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// Share of the window that is active, waits left out: 0 to 1.
+    Active(f64),
+    /// Mean of the value over the window.
+    Mean(f64),
+    /// Number of moments in the window.
+    Count(u64),
+}
+
+/// The cells of `grid`, and one more on either side.
+#[must_use]
+pub fn cells(grid: Grid) -> Vec<Window> {
+    (-1..=i64::from(grid.columns())).map(|k| grid.cell(k)).collect()
+}
+
+/// The rows of several nodes, computed in parallel.
+#[must_use]
+pub fn rows(store: &Store, tree: &Tree, nodes: &[NodeId], grid: Grid, emphases: &Emphases) -> Vec<Row> {
+    let cells = cells(grid);
+    nodes.par_iter().map(|&id| row_of(store, tree.node(id), grid, &cells, emphases)).collect()
+}
+
+/// The row of one node.
+#[must_use]
+pub fn row(store: &Store, node: &Node, grid: Grid, emphases: &Emphases) -> Row {
+    row_of(store, node, grid, &cells(grid), emphases)
+}
+
+fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &Emphases) -> Row {
+    let mut emphasis = Vec::new();
+    let body = match &node.content {
+        Content::Group(Some(activity)) => Body::Shares(activity.shares(store, cells)),
+        Content::Group(None) => Body::Blank,
+        Content::Missing(why) => Body::Missing(why),
+        Content::Counter(counter) => Body::Levels(levels(store, *counter, cells)),
+        Content::Rate(rate) => {
+            let flat = |v: f64| Level { min: v, mean: v, max: v };
+            Body::Levels(rates::values(store, rate, cells).into_iter().map(|v| v.map(flat)).collect())
+        }
+        Content::Events { track, steps } => {
+            let Some(lane) = track.lane(store) else { return Row { body: Body::Blank, emphasis, figure: None } };
+            if !emphases.is_empty() {
+                emphasis = emphases.row(track.table, &lane, grid);
+            }
+            let steps = steps.map_or_else(Vec::new, |counter| levels(store, counter, cells));
+            Body::Events { table: track.table, cells: lane.cells(cells.iter().copied()), steps }
+        }
+    };
+    Row { body, emphasis, figure: figure(store, node, grid.window()) }
+}
+
+fn levels(store: &Store, counter: u32, cells: &[Window]) -> Vec<Option<Level>> {
+    match store.counters.get(counter as usize) {
+        Some(counter) => cells.iter().map(|&cell| counter.level(cell)).collect(),
+        None => vec![None; cells.len()],
+    }
+}
+
+/// The figure beside a node's label, exact for `window`.
+#[must_use]
+pub fn figure(store: &Store, node: &Node, window: Window) -> Option<Figure> {
+    match &node.content {
+        Content::Group(activity) => Some(Figure::Active(activity.as_ref()?.share(store, window))),
+        Content::Missing(_) => None,
+        Content::Counter(counter) => Some(Figure::Mean(store.counters.get(*counter as usize)?.level(window)?.mean)),
+        Content::Rate(rate) => rates::value(store, rate, window).map(Figure::Mean),
+        Content::Events { track, .. } => {
+            let lane = track.lane(store)?;
+            Some(match node.kind {
+                super::tracks::Kind::Instants => {
+                    Figure::Count((lane.starting_before(window.end) - lane.starting_before(window.start)) as u64)
+                }
+                _ => Figure::Active(lane.active(window) as f64 / window.length() as f64),
+            })
+        }
+    }
+}
+
+/// The event of a track at a moment: of those that run then, the one that started last, working before waiting.
+#[must_use]
+pub fn event_at(store: &Store, node: &Node, time: Nanos) -> Option<EventRef> {
+    event_in(store, node, Window::new(time, time.saturating_add(1)))
+}
+
+/// The event that stands for a cell of a track.
+#[must_use]
+pub fn event_in(store: &Store, node: &Node, cell: Window) -> Option<EventRef> {
+    let lane = node.lane(store)?;
+    let event = lane.cells([cell]).pop()?.event?;
+    Some(EventRef { table: node.track()?.table, event })
+}
+
+/// The event after `event` on a track; without one, the first that starts at or after `time`.
+#[must_use]
+pub fn next_event(store: &Store, node: &Node, event: Option<EventRef>, time: Nanos) -> Option<EventRef> {
+    let lane = node.lane(store)?;
+    let table = node.track()?.table;
+    let position = match event.filter(|e| e.table == table).and_then(|e| lane.position(e.event)) {
+        Some(position) => position + 1,
+        None => lane.starting_before(time),
+    };
+    Some(EventRef { table, event: lane.event(position)? })
+}
+
+/// The event before `event` on a track; without one, the last that starts before `time`.
+#[must_use]
+pub fn previous_event(store: &Store, node: &Node, event: Option<EventRef>, time: Nanos) -> Option<EventRef> {
+    let lane = node.lane(store)?;
+    let table = node.track()?.table;
+    let position = match event.filter(|e| e.table == table).and_then(|e| lane.position(e.event)) {
+        Some(position) => position,
+        None => lane.starting_before(time),
+    };
+    Some(EventRef { table, event: lane.event(position.checked_sub(1)?)? })
+}
+
+/// Whether a node shows anything in `window`.
+#[must_use]
+pub fn shows_anything(store: &Store, node: &Node, window: Window) -> bool {
+    match &node.content {
+        Content::Group(Some(activity)) => activity.share(store, window) > 0.0,
+        Content::Group(None) => true,
+        Content::Missing(_) => false,
+        Content::Counter(counter) => store.counters.get(*counter as usize).is_some_and(|c| c.level(window).is_some()),
+        Content::Rate(rate) => rates::value(store, rate, window).is_some(),
+        Content::Events { track, .. } => track.lane(store).is_some_and(|lane| {
+            let mut any = false;
+            lane.visit(window, |_| {
+                any = true;
+                false
+            });
+            any
+        }),
+    }
+}
+
+/// The next node of `shown` after position `from` (before it, where `back`) that shows anything in `window`.
+#[must_use]
+pub fn next_track(
+    store: &Store,
+    tree: &Tree,
+    shown: &[NodeId],
+    from: usize,
+    back: bool,
+    window: Window,
+) -> Option<usize> {
+    let filled = |&i: &usize| shown.get(i).is_some_and(|&id| shows_anything(store, tree.node(id), window));
+    if back {
+        (0..from.min(shown.len())).rev().find(filled)
+    } else {
+        (from.saturating_add(1)..shown.len()).find(filled)
+    }
+}
+
+/// The whole profile at a glance: the mean share of the compute engines that are active in each of `columns`, 0 to 1.
+/// Where there are none, of all tracks of events.
+#[must_use]
+pub fn overview(store: &Store, tree: &Tree, columns: u16) -> Vec<f32> {
+    let grid = Grid::fit(store.whole(), columns);
+    let cells: Vec<Window> = (0..i64::from(columns)).map(|k| grid.cell(k)).collect();
+    let engines = tree.nodes.iter().filter(|n| n.track().is_some() && n.kind == super::tracks::Kind::Slices);
+    let main = ["Instruction", "ActiveTime"].iter().find_map(|n| store.table_index(n));
+    let tracks: Vec<_> = engines
+        .filter(|n| main.is_none_or(|m| n.track().is_some_and(|t| t.table == m)))
+        .filter_map(|n| n.lane(store))
+        .collect();
+    let active: Vec<Vec<u64>> =
+        tracks.par_iter().map(|l| l.cells(cells.iter().copied()).iter().map(|c| c.active).collect()).collect();
+    let share = |(k, cell): (usize, &Window)| {
+        let sum: u64 = active.iter().map(|a| a[k]).sum();
+        (sum as f64 / cell.length() as f64 / tracks.len().max(1) as f64) as f32
+    };
+    cells.iter().enumerate().map(share).collect()
+}
