@@ -98,6 +98,8 @@ pub(super) static QUEUES: [Queue; 8] = [
     queue((11, "qGpSimdCC0"), ("instruction", "collectives"), Descriptors::Collectives, (27, 1)),
 ];
 
+/// The runtime's own semaphore, used while the engines start.
+pub(super) const RUNTIME_SEMAPHORE: usize = 2;
 pub(super) const CC_SEMAPHORE: usize = 15;
 pub(super) const BARRIER_SEMAPHORE: usize = 45;
 /// Semaphores of one core; a semaphore of the program is `core * SEMAPHORES + number`.
@@ -114,9 +116,34 @@ pub(super) fn engine_semaphore(engine: Engine) -> usize {
     }
 }
 
+/// How long after the execution's begin an engine fetches its first instruction.
+pub(super) fn boot_delay(engine: Engine) -> i64 {
+    match engine {
+        Engine::Tensor => 0,
+        Engine::Scalar => 740,
+        Engine::GpSimd => 1160,
+        Engine::Vector => 1390,
+        Engine::Sync => 2120,
+    }
+}
+
+/// First and last semaphore that an engine zeroes when an execution begins.
+pub(super) fn cleared(engine: Engine) -> (usize, usize) {
+    match engine {
+        Engine::Tensor => (3, 53),
+        Engine::Scalar => (54, 104),
+        Engine::GpSimd => (105, 155),
+        Engine::Vector => (156, 206),
+        Engine::Sync => (207, 255),
+    }
+}
+
 /// A semaphore as the profiler writes it: `S[34] (qSyncDynamicHW)`.
 pub(super) fn semaphore_name(semaphore: usize) -> String {
     let number = semaphore % SEMAPHORES;
+    if number == RUNTIME_SEMAPHORE {
+        return number.to_string(); // the program does not know it, so it has no owner
+    }
     let owner = match number {
         CC_SEMAPHORE => "CC",
         BARRIER_SEMAPHORE => "CoreBarrier",

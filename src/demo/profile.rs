@@ -93,7 +93,8 @@ pub(super) fn track(instr: &Instr) -> &'static str {
 
 /// The operands as executed: condition, update, and the rest.
 pub(super) fn operands(instr: &Instr) -> String {
-    let wait = instr.wait.map(|w| format!("{}>={}", chip::semaphore_name(w.semaphore), w.value));
+    let condition = instr.wait.filter(|_| instr.handshake.is_none());
+    let wait = condition.map(|w| format!("{}>={}", chip::semaphore_name(w.semaphore), w.value));
     let update = instr.increment.map(|_| format!("{}++@complete", chip::semaphore_name(own_semaphore(instr))));
     join([wait, update, Some(instr.body.clone())])
 }

@@ -63,6 +63,15 @@ pub(super) struct Wait {
     pub value: i64,
 }
 
+/// A step of the runtime's bring-up, in which the engines pass a shared semaphore on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Handshake {
+    /// Raises the semaphore to this value when the engine's turn is over.
+    PassOn(i64),
+    /// Waits until all engines had their turn.
+    Last,
+}
+
 /// Bytes moved by an instruction or transfer, by kind of place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
@@ -100,6 +109,8 @@ pub(super) struct Instr {
     pub wait: Option<Wait>,
     /// Value of the engine's semaphore after this instruction, where it increments it.
     pub increment: Option<i64>,
+    /// A step of the bring-up; its condition is written in `body`.
+    pub handshake: Option<Handshake>,
     /// Earlier instructions of the same engine that must have ended.
     pub after: Vec<usize>,
     pub duration: i64,
@@ -142,6 +153,7 @@ impl Instr {
             bir: None,
             wait: None,
             increment: None,
+            handshake: None,
             after: Vec::new(),
             duration,
             interval: duration,
@@ -203,6 +215,8 @@ pub(super) struct Transfer {
     pub packet_bytes: i64,
     pub direction: Direction,
     pub variable: String,
+    /// Offset in HBM, the same for every transfer of the tensor.
+    pub hbm_offset: i64,
     /// SBUF address and 32-partition quadrants (bit mask) on the chip's side.
     pub address: i64,
     pub quadrants: u8,

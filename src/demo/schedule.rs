@@ -104,7 +104,7 @@ pub(super) fn run(program: &Program, index: usize, begin: i64, throttle: Option<
         rng: Rng::new(0xde40 + index as u64),
         run,
         heads: vec![0; chip::STREAMS],
-        issue: vec![begin; chip::STREAMS],
+        issue: (0..chip::STREAMS).map(|s| begin + chip::boot_delay(chip::ENGINES[s % chip::ENGINES.len()])).collect(),
         array: [begin; chip::CORES],
         reported: vec![begin; chip::STREAMS],
         completed: vec![begin; chip::CORES * chip::QUEUES.len()],
@@ -311,8 +311,8 @@ fn queue_of(t: &Transfer) -> usize {
     t.core * chip::QUEUES.len() + t.queue
 }
 
-/// GpSimd polls in software, so its EVENT_SEMAPHORE spans the wait; elsewhere it runs once the condition holds, and
-/// the wait before it is blank, as in most of what real captures show.
+/// While the engines start, and on GpSimd, which polls in software, an EVENT_SEMAPHORE spans its wait; elsewhere it
+/// runs once the condition holds, and the wait before it is blank, as in most of what real captures show.
 pub(super) fn spans_its_wait(instr: &Instr) -> bool {
-    instr.is_wait() && instr.engine == Engine::GpSimd
+    instr.is_wait() && (instr.engine == Engine::GpSimd || instr.handshake.is_some())
 }

@@ -54,11 +54,7 @@ pub(super) fn program() -> Program {
 
 fn prologue(b: &mut Builder, code: &mut CoreCode) {
     let core = code.core;
-    for engine in chip::ENGINES {
-        b.runtime(core, engine, "NOP", 40, "");
-        b.runtime(core, engine, "SET_ORDERING_MODE", 44, "mode=relaxed");
-        b.runtime(core, engine, "EVENT_SEMAPHORE_RANGE_CLEAR", 96, "first=0 count=64");
-    }
+    b.bring_up(core);
     b.runtime(core, Engine::Scalar, "TENSOR_LOAD", 1280, "table=exp_and_others");
     b.runtime(core, Engine::GpSimd, "MODIFY_POOL_CONFIG", 180, "mode=1");
     b.begin(Site::new(ops::EMBEDDING, 0));
@@ -74,9 +70,9 @@ fn prologue(b: &mut Builder, code: &mut CoreCode) {
         b.keep(&[place]);
     }
     let ids = code.load(b, chip::GPSIMD_DYNAMIC, Engine::GpSimd, code.token_ids, (16, 128), "input_ids");
-    let offsets = Instr { channels: 64, ..Instr::new(core, Engine::GpSimd, "IOTA", 260) };
-    let offsets = code.described(b, offsets, &[code.token_ids], code.offsets, 128, "base=0 step=1");
-    // The gather's addresses come from both.
+    let offsets = Instr { channels: 64, ..Instr::new(core, Engine::GpSimd, "TENSOR_SCALAR", 260) };
+    let offsets = code.described(b, offsets, &[code.token_ids], code.offsets, 128, "op=mult imm=2048.000000");
+    // Hardware generates the descriptors from the row addresses just computed.
     let m = Move {
         queue: chip::SYNC_DYNAMIC,
         engine: Engine::Sync,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::demo::chip::{self, Descriptors};
 use crate::demo::ops::Site;
-use crate::demo::program::{Engine, Instr, Kind, Node, Program, Version, Wait};
+use crate::demo::program::{Engine, Handshake, Instr, Kind, Node, Program, Version, Wait};
 pub(super) use transfers::Move;
 
 /// An SBUF range or a PSUM bank of one core.
@@ -47,6 +47,8 @@ pub(super) struct Builder {
     /// Uses of each semaphore and blocks of each queue, per core.
     counts: BTreeMap<usize, i64>,
     blocks: BTreeMap<(usize, usize), i64>,
+    /// Where in HBM each core's tensors are.
+    tensors: BTreeMap<(usize, String), i64>,
     statements: i64,
     birs: i64,
     current: (Option<Site>, i64, i64),
@@ -64,6 +66,7 @@ impl Builder {
             position: Vec::new(),
             counts: BTreeMap::new(),
             blocks: BTreeMap::new(),
+            tensors: BTreeMap::new(),
             statements: 0,
             birs: 0,
             current: (None, 0, 0),
@@ -134,6 +137,34 @@ impl Builder {
         instr.compiler_opcode = None;
         instr.body = body.to_owned();
         self.place_instr(instr, &Uses::default());
+    }
+
+    /// The runtime brings the engines of a core up, one after the other.
+    pub(super) fn bring_up(&mut self, core: usize) {
+        let order = [Engine::Tensor, Engine::Scalar, Engine::GpSimd, Engine::Vector, Engine::Sync];
+        for engine in order {
+            let (first, last) = chip::cleared(engine);
+            self.runtime(core, engine, "NOP", 40, "");
+            self.runtime(core, engine, "SET_ORDERING_MODE", 44, "mode=relaxed");
+            let range = format!("mode=SEMAPHORE_ZERO first={first} last={last}");
+            self.runtime(core, engine, "EVENT_SEMAPHORE_RANGE_CLEAR", 280, &range);
+        }
+        let mut previous = None;
+        for (turn, engine) in order.into_iter().chain([Engine::Tensor]).enumerate() {
+            let mut instr = Instr::new(core, engine, "EVENT_SEMAPHORE", 54);
+            let last = turn == order.len();
+            let semaphore = format!("$S[{}]", chip::RUNTIME_SEMAPHORE);
+            let wait = if turn > 0 { format!(" {semaphore}=={turn}") } else { String::new() };
+            let update = if last { String::new() } else { format!(" {semaphore}++@complete") };
+            instr.compiler_opcode = None;
+            instr.body = format!("setter=0{wait}{update}");
+            instr.wait = previous.map(|on| {
+                let semaphore = core * chip::SEMAPHORES + chip::RUNTIME_SEMAPHORE;
+                Wait { semaphore, on, value: turn as i64 }
+            });
+            instr.handshake = Some(if last { Handshake::Last } else { Handshake::PassOn(turn as i64 + 1) });
+            previous = Some(Node::Instr(self.push(instr)));
+        }
     }
 
     fn place_instr(&mut self, mut instr: Instr, uses: &Uses) -> usize {
@@ -301,7 +332,7 @@ impl Builder {
     pub(super) fn finish(mut self) -> Program {
         let mut wanted: BTreeMap<usize, ()> = BTreeMap::new();
         for index in 0..self.program.instrs.len() {
-            let Some(Wait { on: Node::Instr(i), .. }) = self.program.instrs[index].wait else { continue };
+            let Some(i) = self.reported_by(index) else { continue };
             let reporter = self.reporter(i);
             wanted.insert(reporter, ());
             if let Some(wait) = &mut self.program.instrs[index].wait {
@@ -316,13 +347,21 @@ impl Builder {
             }
         }
         for index in 0..self.program.instrs.len() {
-            let Some(Wait { on: Node::Instr(i), .. }) = self.program.instrs[index].wait else { continue };
+            let Some(i) = self.reported_by(index) else { continue };
             let value = self.program.instrs[i].increment.unwrap_or_default();
             if let Some(wait) = &mut self.program.instrs[index].wait {
                 wait.value = value;
             }
         }
         self.program
+    }
+
+    /// The instruction that `index` waits for by its engine's own semaphore.
+    fn reported_by(&self, index: usize) -> Option<usize> {
+        match self.program.instrs[index].wait? {
+            Wait { on: Node::Instr(i), .. } if self.program.instrs[index].handshake.is_none() => Some(i),
+            _ => None,
+        }
     }
 
     /// The instruction that reports `index`: weight loads are reported by the multiplication after them.

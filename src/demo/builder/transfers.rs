@@ -38,11 +38,10 @@ impl Builder {
         let mut instr = match queue.descriptors {
             Descriptors::Hardware | Descriptors::Software => {
                 let fixed = if queue.descriptors == Descriptors::Hardware { 510 } else { 980 };
-                let side = if m.direction == Direction::Load { "dst" } else { "src" };
                 let mut instr = Instr::new(core, m.engine, "DMA_DIRECT2D", fixed + m.packets);
                 instr.body = format!(
-                    "semaphore={number} sem_increment=16 queue={} {side}_addr=0x{address:x} elem_size={} descs={}",
-                    queue.name, m.packet_bytes, m.packets
+                    "semaphore={number} sem_increment=16 {}",
+                    descriptor_operands(m, address, self.hbm_offset(core, &m.variable))
                 );
                 instr
             }
@@ -74,6 +73,12 @@ impl Builder {
         *block - 1
     }
 
+    /// Tensors lie one after the other, each in a megabyte of its own.
+    fn hbm_offset(&mut self, core: usize, variable: &str) -> i64 {
+        let next = self.tensors.len() as i64 * 0x10_0000;
+        *self.tensors.entry((core, variable.to_owned())).or_insert(next)
+    }
+
     fn push_transfer(
         &mut self,
         core: usize,
@@ -86,6 +91,8 @@ impl Builder {
         let semaphore = core * chip::SEMAPHORES + queue.semaphore + block as usize % queue.slots;
         let value = self.counts.entry(semaphore).or_insert(0);
         *value += 16;
+        let value = *value;
+        let hbm_offset = self.hbm_offset(core, &m.variable);
         let state = &self.places[m.place.0];
         self.program.transfers.push(Transfer {
             core,
@@ -93,11 +100,12 @@ impl Builder {
             trigger,
             block,
             semaphore,
-            value: *value,
+            value,
             packets: m.packets,
             packet_bytes: m.packet_bytes,
             direction: m.direction,
             variable: m.variable.clone(),
+            hbm_offset,
             address: state.address,
             quadrants: state.quadrants,
             transposed: m.transposed,
@@ -198,4 +206,17 @@ impl Builder {
         self.program.collectives.push(Collective { trigger, operation: "AllReduce", bytes, steps, value });
         Node::Collective(number)
     }
+}
+
+/// Addresses as DMA descriptors have them: HBM and SBUF are far apart, SBUF partitions 256 KiB.
+fn descriptor_operands(m: &Move, address: i64, hbm_offset: i64) -> String {
+    let (size, count) = (m.packet_bytes, m.packets);
+    let memory = (format!("[{size},1][{count},1]"), 0x8000_0100_0000 + hbm_offset);
+    let sbuf = (format!("[262144,1][{count},1]"), 0x8020_0000_0000 + address);
+    let (from, to) = if m.direction == Direction::Load { (memory, sbuf) } else { (sbuf, memory) };
+    format!(
+        "src_elem_size={size} dst_elem_size={size} src_pattern={} dst_pattern={} src_addr_imm=0x{:x} src_shape_reg=0 \
+         dst_addr_imm=0x{:x} dst_shape_reg=0 compute_op=NONE",
+        from.0, to.0, from.1, to.1
+    )
 }

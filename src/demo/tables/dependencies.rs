@@ -1,8 +1,10 @@
 //! Flow and SemaphoreUpdate: what depends on what, and the signals that carry it.
 
+use std::collections::BTreeSet;
+
 use crate::demo::chip;
 use crate::demo::profile::{Profile, own_semaphore};
-use crate::demo::program::{Kind, Node};
+use crate::demo::program::{Handshake, Kind, Node};
 use crate::demo::schedule::Run;
 use crate::demo::table::Table;
 
@@ -64,29 +66,46 @@ struct Update {
     semaphore: usize,
     value: i64,
     source: &'static str,
-    operation: &'static str,
+    /// Absent for a zeroed range, which the profiler does not name.
+    operation: Option<&'static str>,
 }
 
 fn updates(p: &Profile, run: &Run) -> Vec<Update> {
+    let used: BTreeSet<usize> = p.program.instrs.iter().filter_map(|i| i.wait).map(|w| w.semaphore).collect();
     let mut updates = Vec::new();
     for (index, instr) in p.program.instrs.iter().enumerate() {
-        let Some(value) = instr.increment else { continue };
-        let (at, semaphore) = (run.instrs[index].1, own_semaphore(instr));
-        updates.push(Update { at, semaphore, value, source: instr.engine.name(), operation: "sem_inc" });
+        let (at, source) = (run.instrs[index].1, instr.engine.name());
+        let shared = instr.core * chip::SEMAPHORES + chip::RUNTIME_SEMAPHORE;
+        let passed_on = match instr.handshake {
+            Some(Handshake::PassOn(value)) => Some((shared, value)),
+            _ => None,
+        };
+        let own = instr.increment.map(|value| (own_semaphore(instr), value));
+        for (semaphore, value) in passed_on.into_iter().chain(own) {
+            updates.push(Update { at, semaphore, value, source, operation: Some("sem_inc") });
+        }
+        if instr.opcode == "EVENT_SEMAPHORE_RANGE_CLEAR" {
+            let (first, last) = chip::cleared(instr.engine);
+            for semaphore in used.range(instr.core * chip::SEMAPHORES..(instr.core + 1) * chip::SEMAPHORES) {
+                if (first..=last).contains(&(semaphore % chip::SEMAPHORES)) {
+                    updates.push(Update { at, semaphore: *semaphore, value: 0, source, operation: None });
+                }
+            }
+        }
     }
     for (n, t) in p.program.transfers.iter().enumerate() {
         let (at, semaphore, value) = (run.done[n], t.semaphore, t.value);
-        updates.push(Update { at, semaphore, value, source: "AXI", operation: "sem_add_imm" });
+        updates.push(Update { at, semaphore, value, source: "AXI", operation: Some("sem_add_imm") });
     }
     for core in 0..chip::CORES {
         for (n, c) in p.program.collectives.iter().enumerate() {
             let (at, semaphore) = (run.collectives[n].1, core * chip::SEMAPHORES + chip::CC_SEMAPHORE);
-            updates.push(Update { at, semaphore, value: c.value, source: "AXI", operation: "sem_inc" });
+            updates.push(Update { at, semaphore, value: c.value, source: "AXI", operation: Some("sem_inc") });
         }
         for (n, at) in run.barriers.iter().enumerate() {
             let (at, semaphore) = (*at, core * chip::SEMAPHORES + chip::BARRIER_SEMAPHORE);
             let value = 16 * (n as i64 + 1);
-            updates.push(Update { at, semaphore, value, source: "GpSimd", operation: "sem_add_imm" });
+            updates.push(Update { at, semaphore, value, source: "GpSimd", operation: Some("sem_add_imm") });
         }
     }
     updates.sort_by_key(|u| (u.at, u.semaphore, u.value));
@@ -102,8 +121,8 @@ fn semaphores(p: &Profile) -> Table {
         .col("value", rows().map(|u| u.value as i32))
         .col("update_source", rows().map(|u| Some(u.source)))
         .col("double_set_or_clear", rows().map(|_| Some(false)))
-        .col("update_mode", rows().map(|u| Some(if u.operation == "sem_inc" { 1_i32 } else { 3 })))
-        .col("update_operation_type", rows().map(|u| Some(u.operation)))
+        .col("update_mode", rows().map(|u| u.operation.map(|o| if o == "sem_inc" { 1_i32 } else { 3 })))
+        .col("update_operation_type", rows().map(|u| u.operation))
         .col("update_trigger_timing", rows().map(|_| Some("complete")))
         .col("pcore_idx", rows().map(|u| Some((u.semaphore / chip::SEMAPHORES) as i64)))
 }

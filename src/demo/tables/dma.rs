@@ -78,7 +78,7 @@ fn transfers(p: &Profile) -> Table {
     let reads_sbuf = |t: &Transfer| t.direction == Direction::Store;
     let writes_sbuf = |t: &Transfer| t.direction == Direction::Load;
     let shape = |t: &Transfer| format!("[{}, {}]", t.packets, t.packet_bytes / 2);
-    let hbm_offset = |t: &Transfer| format!("[0x{:x}]", t.block * 0x10_0000);
+    let hbm_offset = |t: &Transfer| format!("[0x{:x}]", t.hbm_offset);
     let sbuf_offset = |t: &Transfer| format!("[0x{:x}]", t.address);
     let turned = |t: &Transfer, text: &str| t.transposed.then(|| text.to_owned());
     let table = Table::new("DmaPacketAggregated")
