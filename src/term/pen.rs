@@ -89,10 +89,21 @@ impl Pen {
         out.extend_from_slice(b"\x1b[K");
     }
 
-    /// Inserts (ICH) or deletes (DCH) columns at the cursor; what comes in has the default background.
-    pub fn shift(&mut self, columns: i16, out: &mut Vec<u8>) {
+    /// Inserts (ICH) or deletes (DCH) columns at the cursor, in a row that ends `room` columns from it; what comes in has
+    /// the default background.
+    pub fn shift(&mut self, columns: i16, room: u16, out: &mut Vec<u8>) {
         self.dress(&Tile::BLANK, out);
-        csi(columns.unsigned_abs(), if columns > 0 { b'@' } else { b'P' }, out);
+        if columns < 0 {
+            csi(columns.unsigned_abs(), b'P', out);
+            return;
+        }
+        // tmux (3.3a, grid_move_cells) leaves old cells standing where more columns come in than stay.
+        let mut left = columns.unsigned_abs();
+        while left > 0 {
+            let part = left.min((room / 2).max(1));
+            csi(part, b'@', out);
+            left -= part;
+        }
     }
 
     /// Moves the cursor the shortest way.

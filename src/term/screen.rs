@@ -160,7 +160,7 @@ impl<W: Write> Screen<W> {
             };
             if cost(&moved) + MOVE < cost(now) {
                 shown.pen.go(shift.left as u16, y as u16, &mut self.bytes);
-                shown.pen.shift(shift.columns, &mut self.bytes);
+                shown.pen.shift(shift.columns, (self.next.width - shift.left) as u16, &mut self.bytes);
                 shown.grid.row_mut(y).copy_from_slice(&moved);
                 rows += 1;
             }

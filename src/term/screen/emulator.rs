@@ -1,6 +1,6 @@
 //! A small, strict terminal for tests. Unlike an emulator library it fills what comes in from the side, and what is
 //! erased, with the current background, as real terminals do; it spoils what terminals disagree about (the halves of
-//! cut wide glyphs); and it panics on sequences the screen should not send and on relying on a cursor that waits to
+//! cut wide glyphs, too many columns inserted at once); and it panics on sequences the screen should not send and on relying on a cursor that waits to
 //! wrap.
 
 use ratatui::style::Modifier;
@@ -19,7 +19,7 @@ pub struct Seen {
     pub modifier: Modifier,
 }
 
-const SPOILT: &str = "<half of a wide glyph>";
+const SPOILT: &str = "<nobody knows>";
 
 pub struct Emulator {
     pub width: usize,
@@ -186,8 +186,11 @@ impl Emulator {
                 let (from, to) = (self.at(x), self.at(self.width));
                 let row = &mut self.cells[from..to];
                 if end == '@' {
+                    let stay = row.len() - first;
                     row.rotate_right(first);
                     row[..first].fill(filling);
+                    // As tmux 3.3a does it: what neither moved nor was moved over stands as it was, whatever that is.
+                    row[stay.min(first)..first].iter_mut().for_each(|cell| cell.text = SPOILT.to_owned());
                 } else {
                     row.rotate_left(first);
                     let kept = row.len() - first;

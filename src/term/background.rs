@@ -1,0 +1,150 @@
+//! Whether the terminal's background is dark or light.
+//!
+//! The terminal is asked for its background colour (OSC 11), followed by a question every terminal answers (DA1): when
+//! that answer is in, no other will come, so nothing is left in the input for the event loop to mistake for keys.
+//! Where there is no answer, `COLORFGBG` may tell.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::time::{Duration, Instant};
+
+use super::color::lightness;
+
+/// How long to wait for the terminal: terminals that answer do so within a round trip, so only those that never answer
+/// take it all.
+pub const PATIENCE: Duration = Duration::from_millis(1000);
+
+/// A background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Background {
+    /// Darker than the middle.
+    Dark,
+    /// Lighter than the middle.
+    Light,
+}
+
+/// Finds out the background; none if neither the terminal nor the environment tells.
+///
+/// The terminal must be in raw mode, and nobody else may be reading from it. What is typed meanwhile is lost.
+/// `lookup` gives environment variables.
+pub fn detect(patience: Duration, lookup: impl Fn(&str) -> Option<String>) -> Option<Background> {
+    let term = lookup("TERM").unwrap_or_default();
+    let answers = !matches!(term.as_str(), "" | "dumb" | "linux");
+    let asked = if answers { ask(patience) } else { None };
+    asked.map(of_color).or_else(|| lookup("COLORFGBG").and_then(|value| of_colorfgbg(&value)))
+}
+
+fn of_color(rgb: (u8, u8, u8)) -> Background {
+    if lightness(rgb) > 0.6 { Background::Light } else { Background::Dark }
+}
+
+/// The background from rxvt's `COLORFGBG`: `foreground;background`, sometimes with something between, as indices of
+/// the 16 colours.
+fn of_colorfgbg(value: &str) -> Option<Background> {
+    match value.rsplit_once(';')?.1.parse::<u8>().ok()? {
+        0..=6 | 8 => Some(Background::Dark),
+        7 | 9..=15 => Some(Background::Light),
+        _ => None,
+    }
+}
+
+/// Asks the terminal for its background colour.
+fn ask(patience: Duration) -> Option<(u8, u8, u8)> {
+    let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    tty.write_all(b"\x1b]11;?\x1b\\\x1b[c").ok()?;
+    let deadline = Instant::now() + patience;
+    let mut got = Vec::new();
+    // Byte by byte, so that nothing behind the last answer is taken.
+    while let Some(byte) = read_byte(&mut tty, deadline) {
+        got.push(byte);
+        if fenced(&got) || got.len() > 4096 {
+            return color_in(&got);
+        }
+    }
+    // SAFETY: flushing input that is still underway, on a descriptor that is open.
+    unsafe { libc::tcflush(tty.as_raw_fd(), libc::TCIFLUSH) };
+    color_in(&got)
+}
+
+/// One byte of input, if it comes in time.
+fn read_byte(tty: &mut File, deadline: Instant) -> Option<u8> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let mut poll = libc::pollfd { fd: tty.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid pollfd is passed, for a descriptor that stays open during the call.
+    let ready = unsafe { libc::poll(&raw mut poll, 1, i32::try_from(left.as_millis()).unwrap_or(i32::MAX)) };
+    if ready <= 0 || poll.revents & libc::POLLIN == 0 {
+        return None;
+    }
+    let mut byte = [0];
+    (tty.read(&mut byte).ok()? == 1).then_some(byte[0])
+}
+
+/// Whether the input ends with the answer to DA1: `ESC [ ? … c`.
+fn fenced(input: &[u8]) -> bool {
+    let Some((b'c', before)) = input.split_last() else {
+        return false;
+    };
+    let parameters = before.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+    before[..before.len() - parameters].ends_with(b"\x1b[?")
+}
+
+/// The colour in an answer to OSC 11: `ESC ] 11 ; rgb:RRRR/GGGG/BBBB`, each of one to four hexadecimal digits (XParseColor).
+fn color_in(input: &[u8]) -> Option<(u8, u8, u8)> {
+    let input = String::from_utf8_lossy(input);
+    let answer = input.split("\x1b]11;").nth(1)?.split(['\x07', '\x1b']).next()?;
+    let parts = answer.strip_prefix("rgb:").or_else(|| answer.strip_prefix("rgba:"))?;
+    let mut parts = parts.split('/').map(|digits| {
+        let most = 16u32.checked_pow(u32::try_from(digits.len()).ok()?)?.checked_sub(1)?;
+        let value = u32::from_str_radix(digits, 16).ok().filter(|_| (1..=4).contains(&digits.len()))?;
+        u8::try_from(value * 255 / most).ok()
+    });
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read() {
+        assert_eq!(color_in(b"\x1b]11;rgb:ffff/8080/0000\x1b\\\x1b[?62;22c"), Some((255, 128, 0)));
+        assert_eq!(color_in(b"typed\x1b]11;rgb:1/ff/fff\x07"), Some((17, 255, 255)));
+        assert_eq!(color_in(b"\x1b]11;rgba:0000/0000/0000/ffff\x07"), Some((0, 0, 0)));
+        for bad in
+            [&b""[..], b"\x1b]11;", b"\x1b]11;rgb:", b"\x1b]11;rgb:1/2", b"\x1b]11;rgb:12345/0/0", b"\x1b]11;rgb:g/0/0"]
+        {
+            assert_eq!(color_in(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_fence_is_seen_only_when_whole() {
+        assert!(fenced(b"\x1b]11;rgb:0/0/0\x1b\\\x1b[?1;2c"));
+        assert!(fenced(b"\x1b[?6c"));
+        assert!(!fenced(b"\x1b[?6"));
+        assert!(!fenced(b"abc"));
+        assert!(!fenced(b"\x1b[6c"));
+        assert!(!fenced(b""));
+    }
+
+    #[test]
+    fn light_and_dark() {
+        assert_eq!(of_color((253, 246, 227)), Background::Light);
+        assert_eq!(of_color((0, 43, 54)), Background::Dark);
+        assert_eq!(of_colorfgbg("0;15"), Some(Background::Light));
+        assert_eq!(of_colorfgbg("15;default;0"), Some(Background::Dark));
+        assert_eq!(of_colorfgbg("15;default"), None);
+        assert_eq!(of_colorfgbg(""), None);
+    }
+
+    #[test]
+    fn terminals_that_never_answer_are_not_asked() {
+        let vars = |name: &str| match name {
+            "TERM" => Some("dumb".to_owned()),
+            "COLORFGBG" => Some("0;7".to_owned()),
+            _ => None,
+        };
+        assert_eq!(detect(Duration::from_secs(3600), vars), Some(Background::Light));
+    }
+}
