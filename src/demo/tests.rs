@@ -396,10 +396,3 @@ fn a_table_with_uneven_columns_is_refused() {
     let message = table.write(dir.path()).unwrap_err().to_string();
     assert!(message.contains("Odd.parquet"), "{message}");
 }
-
-#[test]
-#[ignore = "writes to NEURON_SCOPE_DEMO_DIR, for looking at the profile with other tools"]
-fn keep() {
-    let dir = std::env::var_os("NEURON_SCOPE_DEMO_DIR").unwrap_or_else(|| "/tmp/demo_out".into());
-    write(Path::new(&dir)).unwrap();
-}

@@ -3,7 +3,7 @@
 
 mod transfers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::demo::chip::{self, Descriptors};
 use crate::demo::ops::Site;
@@ -330,18 +330,18 @@ impl Builder {
     // ------------------------------------------------------------ completion
     /// Decides which instructions increment their engine's semaphore, and the value of every condition.
     pub(super) fn finish(mut self) -> Program {
-        let mut wanted: BTreeMap<usize, ()> = BTreeMap::new();
+        let mut wanted = BTreeSet::new();
         for index in 0..self.program.instrs.len() {
             let Some(i) = self.reported_by(index) else { continue };
             let reporter = self.reporter(i);
-            wanted.insert(reporter, ());
+            wanted.insert(reporter);
             if let Some(wait) = &mut self.program.instrs[index].wait {
                 wait.on = Node::Instr(reporter);
             }
         }
         for stream in &self.program.streams {
             let mut count = 0;
-            for index in stream.iter().filter(|i| wanted.contains_key(i)) {
+            for index in stream.iter().filter(|i| wanted.contains(i)) {
                 count += 1;
                 self.program.instrs[*index].increment = Some(count);
             }
