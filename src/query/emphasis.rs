@@ -1,8 +1,10 @@
 //! Which events stand out: the selected one, matches, dependents.
 
+use std::ops::RangeInclusive;
+
 use rustc_hash::FxHashMap;
 
-use crate::model::Grid;
+use crate::model::{Grid, Window};
 use crate::store::{EventRef, Lane};
 
 /// Why an event stands out; of several reasons the last in this order shows.
@@ -83,61 +85,72 @@ impl Emphases {
     /// out there, also where another event represents the column. Empty where none of the lane's events does.
     #[must_use]
     pub fn row(&self, table: u16, lane: &Lane, grid: Grid) -> Vec<Emphasis> {
-        let window = crate::model::Window::new(grid.edge(-1), grid.edge(i64::from(grid.columns()) + 1));
         let mut row = Vec::new();
         let (Some(first), Some(last)) = (lane.event(0), lane.event(lane.len().saturating_sub(1))) else { return row };
         for ((set_table, emphasis), set) in &self.sets {
-            let from = set.partition_point(|&e| e < first);
-            let set = &set[from..from + set[from..].partition_point(|&e| e <= last)];
-            if *set_table != table || set.is_empty() {
-                continue;
-            }
-            let events = lane.table();
-            let mut paint = |e: u32| {
-                if lane.position(e).is_none() || row.is_empty() && events.start(e) >= window.end {
-                    return;
-                }
-                let end = events.end(e).max(events.start(e).saturating_add(1));
-                if events.start(e) < window.end && end > window.start {
-                    if row.is_empty() {
-                        row = vec![Emphasis::None; usize::from(grid.columns()) + 2];
-                    }
-                    let most = i64::from(grid.columns());
-                    let a = grid.column_of(events.start(e)).clamp(-1, most);
-                    let b = grid.column_of(end.saturating_sub(1)).clamp(-1, most).max(a);
-                    for cell in &mut row[(a + 1) as usize..=(b + 1) as usize] {
-                        *cell = (*cell).max(*emphasis);
-                    }
-                }
-            };
-            // Those that run into the window, then those that start in it.
-            lane.running_at(window.start, |e| {
-                if set.binary_search(&e).is_ok() {
-                    paint(e);
-                }
-                true
-            });
-            let starts = lane.starting_before(window.start)..lane.starting_before(window.end);
-            let (Some(a), Some(b)) = (lane.event(starts.start), starts.end.checked_sub(1).and_then(|i| lane.event(i)))
-            else {
-                continue;
-            };
-            let inside = &set[set.partition_point(|&e| e < a)..];
-            let inside = &inside[..inside.partition_point(|&e| e <= b)];
-            // Of very many, the first of each column is enough: what stands out is the column.
-            let mut next = i64::MIN;
-            let mut i = 0;
-            while let Some(&e) = inside.get(i) {
-                paint(e);
-                i += 1;
-                let column = grid.column_of(events.start(e));
-                if column == next {
-                    let edge = grid.edge(column + 1);
-                    i += inside[i..].partition_point(|&e| events.start(e) < edge);
-                }
-                next = column;
+            let set = between(set, first, last);
+            if *set_table == table && !set.is_empty() {
+                paint(&mut row, *emphasis, set, lane, grid);
             }
         }
         row
+    }
+}
+
+/// The part of a sorted `set` from `first` to `last`, both included.
+fn between(set: &[u32], first: u32, last: u32) -> &[u32] {
+    let set = &set[set.partition_point(|&e| e < first)..];
+    &set[..set.partition_point(|&e| e <= last)]
+}
+
+/// Marks the columns in which an event of `set` starts or goes on.
+fn paint(row: &mut Vec<Emphasis>, emphasis: Emphasis, set: &[u32], lane: &Lane, grid: Grid) {
+    let events = lane.table();
+    let most = i64::from(grid.columns());
+    let window = Window::new(grid.edge(-1), grid.cell(most).end);
+    let mut mark = |columns: RangeInclusive<i64>| {
+        row.resize(usize::from(grid.columns()) + 2, Emphasis::None);
+        let (a, b) = ((*columns.start()).max(-1), (*columns.end()).min(most));
+        for k in a..=b {
+            let cell = &mut row[(k + 1) as usize];
+            *cell = (*cell).max(emphasis);
+        }
+    };
+    let holds = |e: u32| set.binary_search(&e).is_ok();
+    // The last column that an event reaches; where columns are narrower than a nanosecond, several show its last one.
+    let until = |e: u32| {
+        let end = events.end(e).max(events.start(e).saturating_add(1));
+        grid.column_of(end.saturating_sub(1)).max(grid.column_of(end) - 1)
+    };
+    lane.running_at(window.start, |e| {
+        if holds(e) {
+            mark(-1..=until(e));
+        }
+        true
+    });
+    let starting = |window: Window| {
+        let (a, b) = (lane.starting_before(window.start), lane.starting_before(window.end));
+        match (lane.event(a), b.checked_sub(1).and_then(|b| lane.event(b))) {
+            (Some(first), Some(last)) if a < b => between(set, first, last),
+            _ => &[],
+        }
+    };
+    let inside = starting(window);
+    if inside.len() <= 4 * usize::from(grid.columns()) {
+        let own = inside.iter().filter(|&&e| lane.position(e).is_some());
+        own.for_each(|&e| mark(grid.column_of(events.start(e))..=until(e)));
+        return;
+    }
+    // Of very many, ask each column instead.
+    for k in -1..=most {
+        let cell = grid.cell(k);
+        let mut found = starting(cell).iter().any(|&e| lane.position(e).is_some());
+        lane.running_at(cell.start, |e| {
+            found = found || holds(e);
+            !found
+        });
+        if found {
+            mark(k..=k);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod emphasis;
 pub mod rates;
+#[cfg(test)]
+pub(crate) mod sketch;
 pub mod tracks;
 pub mod viewport;
 pub mod window;

@@ -218,3 +218,106 @@ pub fn overview(store: &Store, tree: &Tree, columns: u16) -> Vec<f32> {
     };
     cells.iter().enumerate().map(share).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Engine;
+    use crate::query::sketch::Sketch;
+    use crate::query::tracks::{TrackCache, TrackOptions, tree};
+
+    fn profile(spans: &[(i64, u64)]) -> (Store, Tree) {
+        let mut sketch = Sketch::default();
+        for &(start, length) in spans {
+            sketch.instruction(0, Engine::Vector, "COPY", start, length);
+        }
+        let store = sketch.store();
+        let tree = tree(&store, &TrackCache::default(), &TrackOptions::default(), &BTreeSet::new());
+        (store, tree)
+    }
+
+    fn spans() -> impl Strategy<Value = Vec<(i64, u64)>> {
+        prop::collection::vec((0i64..300, prop_oneof![3 => 0u64..20, 1 => 0u64..200]), 1..80)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_shift_with_the_window(spans in spans(), start in -20i64..320, num in 1u64..40, den in 1u64..5, by in -30i64..30) {
+            let (store, tree) = profile(&spans);
+            let grid = Grid::with_width(num, den, 30).starting_at(start);
+            let mut emphases = Emphases::default();
+            emphases.add(Emphasis::Match, (0..spans.len() as u32).step_by(3).map(|event| EventRef { table: 0, event }));
+            let (a, b) = (row(&store, tree.node(0), grid, &emphases), row(&store, tree.node(0), grid.panned(by), &emphases));
+            let (Body::Events { cells: a_cells, .. }, Body::Events { cells: b_cells, .. }) = (&a.body, &b.body) else { panic!() };
+            let emphasis = |row: &Row, i: usize| row.emphasis.get(i).copied().unwrap_or_default();
+            for k in 0..32i64 {
+                if (0..32).contains(&(k + by)) {
+                    let (i, j) = (k as usize, (k + by) as usize);
+                    prop_assert_eq!(b_cells[i], a_cells[j]);
+                    prop_assert_eq!(emphasis(&b, i), emphasis(&a, j));
+                }
+            }
+        }
+
+        #[test]
+        fn what_stands_out_shows_in_every_column_it_touches(spans in spans(), picks in prop::collection::vec(0usize..80, 0..90), start in -20i64..320, num in 1u64..40, den in 1u64..5) {
+            let (store, tree) = profile(&spans);
+            let grid = Grid::with_width(num, den, 10).starting_at(start);
+            let table = &store.events[0];
+            let events: Vec<u32> = picks.into_iter().filter(|&p| p < spans.len()).map(|p| p as u32).collect();
+            let mut emphases = Emphases::default();
+            emphases.add(Emphasis::Match, events.iter().map(|&event| EventRef { table: 0, event }));
+            let shown = row(&store, tree.node(0), grid, &emphases).emphasis;
+            for (i, cell) in cells(grid).iter().enumerate() {
+                // Where columns are narrower than a nanosecond they all show the one they lie in.
+                let touches = |&e: &u32| table.start(e) < cell.end && table.end(e).max(table.start(e) + 1) > cell.start;
+                let expected = if events.iter().any(touches) { Emphasis::Match } else { Emphasis::None };
+                prop_assert_eq!(shown.get(i).copied().unwrap_or_default(), expected, "column {}", i as i64 - 1);
+            }
+        }
+
+        #[test]
+        fn stepping_visits_every_event_once(spans in spans(), from in -10i64..310) {
+            let (store, tree) = profile(&spans);
+            let node = tree.node(0);
+            let mut event = None;
+            let mut seen = 0;
+            while let Some(next) = next_event(&store, node, event, from) {
+                prop_assert!(store.events[0].start(next.event) >= from);
+                (event, seen) = (Some(next), seen + 1);
+            }
+            let mut event = None;
+            while let Some(previous) = previous_event(&store, node, event, from) {
+                prop_assert!(store.events[0].start(previous.event) < from);
+                (event, seen) = (Some(previous), seen + 1);
+            }
+            prop_assert_eq!(seen, spans.len());
+        }
+    }
+
+    #[test]
+    fn tracks_that_show_nothing_are_skipped() {
+        let mut sketch = Sketch::default();
+        sketch
+            .instruction(0, Engine::Vector, "COPY", 0, 10)
+            .instruction(0, Engine::Scalar, "ACTIVATE", 50, 10)
+            .instruction(0, Engine::Sync, "NOP", 0, 10);
+        let store = sketch.store();
+        let tree = tree(&store, &TrackCache::default(), &TrackOptions::default(), &BTreeSet::new());
+        let shown = tree.unfolded(|n| n.folded);
+        let window = Window::new(0, 20);
+        assert_eq!(next_track(&store, &tree, &shown, 0, false, window), Some(2));
+        assert_eq!(next_track(&store, &tree, &shown, 2, true, window), Some(0));
+        assert_eq!(next_track(&store, &tree, &shown, 2, false, window), None);
+        assert_eq!(event_at(&store, tree.node(0), 9).map(|e| e.event), Some(0));
+        assert_eq!(event_at(&store, tree.node(0), 10), None);
+        assert_eq!(
+            overview(&store, &tree, 2),
+            [1.0 / 3.0 * 20.0 / 30.0, 1.0 / 3.0 * 10.0 / 30.0].map(|v: f64| v as f32)
+        );
+    }
+}

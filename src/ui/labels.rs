@@ -33,7 +33,6 @@ pub fn figure(figure: Figure, quantity: Quantity) -> String {
     match (figure, quantity) {
         (Figure::Active(share), _) => percent(share * 100.0),
         (Figure::Mean(mean), Quantity::Percent) => percent(mean),
-        (Figure::Mean(mean), Quantity::Share) => percent(mean * 100.0),
         (Figure::Mean(mean), _) => short(mean),
         (Figure::Count(count), _) => short(count as f64),
     }

@@ -1,11 +1,13 @@
 //! Sequences and merged activity that are derived from the store's groups, once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::{Source, Track};
+use crate::model::opcode::is_matmul;
+use crate::model::queue::without_core;
 use crate::model::{Nanos, Window, length};
 use crate::store::counter::Numbers;
 use crate::store::{Counter, CounterKey, EventTable, LabelKind, Sequence, Store, Times, flag};
@@ -24,6 +26,8 @@ pub(super) enum By {
     Queue,
     /// Rows in which no events overlap.
     Row,
+    /// Only what is on queues for spills.
+    Spill,
 }
 
 /// Derived sequences and activity of one store; share it between trees, drop it with the store.
@@ -31,6 +35,7 @@ pub(super) enum By {
 pub struct TrackCache {
     splits: Mutex<FxHashMap<(u16, u32, By), Split>>,
     activities: Mutex<FxHashMap<String, Arc<Activity>>>,
+    throttled: OnceLock<Vec<Counter>>,
 }
 
 /// Rows that an unfolded track has at most; the last holds what is left, overlapping.
@@ -47,6 +52,36 @@ impl TrackCache {
         let events = &store.events[usize::from(table)];
         let split: Split = Arc::new(split(events, &events.groups[group as usize].sequence, by));
         lock().entry((table, group, by)).or_insert(split).clone()
+    }
+
+    /// The packets of a DMA engine's group on queues for spills, whose label keys `spills` tells.
+    pub(crate) fn spills(&self, store: &Store, table: u16, group: u32, spills: &[bool]) -> Arc<Sequence> {
+        let lock = || self.splits.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (table, group, By::Spill);
+        if let Some(found) = lock().get(&key).and_then(|split| split.first()) {
+            return found.1.clone();
+        }
+        let events = &store.events[usize::from(table)];
+        let picks = events.groups[group as usize].sequence.picks();
+        let queues = events.label(LabelKind::Queue);
+        let spilled = |&e: &u32| queues.is_some_and(|q| spills.get(q.key(e as usize) as usize) == Some(&true));
+        let list = (0..picks.len()).map(|i| picks.at(i)).filter(spilled).collect();
+        let sequence = Arc::new(Sequence::of_list(events, list));
+        lock().insert(key, Arc::new(vec![(String::new(), sequence.clone())]));
+        sequence
+    }
+
+    /// For each core with a record of throttling a counter that is 1 where the limit is below full speed, else 0.
+    pub(crate) fn throttled(&self, store: &Store) -> &[Counter] {
+        self.throttled.get_or_init(|| {
+            let recorded = store.counters.iter().filter(|c| c.key.table == "Throttle");
+            let limited = |counter: &Counter| {
+                let values = (0..counter.len()).map(|i| counter.values.at(i));
+                let below = values.map(|v| if v.is_nan() { v } else { f64::from(u8::from(v < 100.0)) });
+                Counter::new(counter.key.clone(), counter.times.clone(), Numbers::pack(below.collect()))
+            };
+            recorded.map(limited).collect()
+        })
     }
 
     /// The merged activity of `tracks`, which `key` names.
@@ -100,7 +135,7 @@ fn split(table: &EventTable, sequence: &Sequence, by: By) -> Vec<(String, Arc<Se
     }
     let name = |(label, matmul, sequencer): Class| {
         let track = match labels.and_then(|l| l.entries.get(label as usize)) {
-            Some(text) if label != 0 => super::name::bare(text),
+            Some(text) if label != 0 => without_core(text),
             _ if matmul => MATRIX,
             _ => "",
         };
@@ -117,11 +152,6 @@ fn split(table: &EventTable, sequence: &Sequence, by: By) -> Vec<(String, Arc<Se
 
 /// The Tensor Engine's track of matrix multiplications.
 pub(super) const MATRIX: &str = "TensorMatrix";
-
-/// Whether an opcode is a matrix multiplication, which Neuron Explorer shows on a track of its own.
-fn is_matmul(opcode: &str) -> bool {
-    opcode.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("matmul"))
-}
 
 /// The share of tracks that are active, over time.
 #[derive(Clone, Debug)]
@@ -221,7 +251,7 @@ impl Activity {
 
 /// Adds the span `[a, b)` to `sums`: per bucket the part that is covered by ends of spans, and the change in the
 /// number of spans that cover all of it.
-fn spread(sums: &mut [i64], whole: Window, bucket: u64, a: Nanos, b: Nanos) {
+pub(super) fn spread(sums: &mut [i64], whole: Window, bucket: u64, a: Nanos, b: Nanos) {
     let (a, b) = (a.max(whole.start), b.min(whole.end));
     if a >= b {
         return;
@@ -259,7 +289,7 @@ fn working_spans(store: &Store, track: &Track) -> Vec<(Nanos, Nanos)> {
 
 impl Track {
     /// A whole group of the store.
-    pub(super) fn group(table: u16, group: u32) -> Track {
+    pub(crate) fn group(table: u16, group: u32) -> Track {
         Track { table, source: Source::Group(group) }
     }
 

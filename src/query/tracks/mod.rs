@@ -6,6 +6,7 @@
 
 mod build;
 mod cache;
+mod items;
 mod name;
 
 use std::sync::Arc;
@@ -83,8 +84,6 @@ pub enum Quantity {
     BytesPerSecond,
     /// How many.
     Count,
-    /// A share of full speed, 0 to 1.
-    Share,
 }
 
 /// Position of a node in [`Tree::nodes`].
@@ -206,6 +205,9 @@ pub struct Node {
     pub folded: bool,
 }
 
+/// How the names of groups of packets on host-device engines begin.
+pub const HOST_DEVICE: &str = "Host-device DMA";
+
 /// Columns of a short label.
 pub const SHORT: usize = 9;
 
@@ -279,3 +281,6 @@ impl Tree {
         self.nodes.iter().rposition(holds).map(|i| i as NodeId)
     }
 }
+
+#[cfg(test)]
+mod tests;

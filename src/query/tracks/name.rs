@@ -10,17 +10,8 @@ pub(super) fn full(name: &str, core: Option<i64>, several: bool) -> String {
     }
 }
 
-/// The name without the core that a file may have put at its end: `Tensor(nc0)` is `Tensor`.
-pub(super) fn bare(name: &str) -> &str {
-    let Some((start, end)) = name.rsplit_once("(nc") else { return name };
-    match end.strip_suffix(')') {
-        Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => start,
-        _ => name,
-    }
-}
-
 /// Names that are too long for the narrow layout.
-const SHORTER: [(&str, &str); 12] = [
+const SHORTER: [(&str, &str); 15] = [
     ("TensorMatrix", "TensMat"),
     ("Throttle", "Throttl"),
     ("Semaphores", "Semaph"),
@@ -29,7 +20,10 @@ const SHORTER: [(&str, &str); 12] = [
     ("DMA rate", "DMA/s"),
     ("HBM rate", "HBM/s"),
     ("Host DMA rate", "Host/s"),
+    ("Host-device DMA-E", "Host-E"),
     ("Host-device DMA", "HostDMA"),
+    ("CC ops stream ", "CC "),
+    ("Executions", "Exec."),
     ("cumulative", "cumul."),
     ("sequencer", "sequ."),
     ("compute", "comp."),
@@ -70,8 +64,6 @@ mod tests {
     fn cores_are_named_where_there_are_several() {
         assert_eq!(full("Tensor", Some(1), true), "Tensor(nc1)");
         assert_eq!(full("Tensor", Some(0), false), "Tensor");
-        assert_eq!(bare("TensorMatrix(nc12)"), "TensorMatrix");
-        assert_eq!(bare("odd(nc)"), "odd(nc)");
         assert_eq!(column("partition_32_util_percent"), "partition 32");
     }
 
