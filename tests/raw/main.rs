@@ -1,3 +1,4 @@
 //! Reading raw captures: NEFF and NTFF.
 
 mod corpus;
+mod oracle;

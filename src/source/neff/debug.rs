@@ -6,7 +6,8 @@ use prost::Message;
 use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
-use super::isa::Engine;
+use super::isa::NumberedEngine;
+use crate::model::Engine;
 
 mod proto {
     #![allow(missing_docs, clippy::all, clippy::pedantic)]

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 
 use super::archive::Archive;
 use super::debug::{self, BirEntry, EngineDebug};
-use super::isa::{Engine, SemaphoreNames, WORD_BYTES, ui_queue_name};
+use super::isa::{NumberedEngine, SemaphoreNames, WORD_BYTES, ui_queue_name};
+use crate::model::Engine;
 
 /// A tensor, or another variable that transfers name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -147,12 +148,18 @@ pub struct Graph {
     pub programs: [Program; 5],
     /// BIR instructions of all engines, and static DMA blocks as such, by id.
     pub bir: FxHashMap<u64, BirEntry>,
+    by_block: FxHashMap<(String, u32), usize>,
 }
 
 impl Graph {
     /// The variable with an id.
     pub fn tensor(&self, id: u64) -> Option<&Tensor> {
         self.tensors.iter().find(|tensor| tensor.id == Some(id))
+    }
+
+    /// A static block, by the raw name of its queue and its number there.
+    pub fn block(&self, queue: &str, id: u32) -> Option<&DmaBlock> {
+        self.by_block.get(&(queue.to_owned(), id)).and_then(|index| self.blocks.get(*index))
     }
 }
 
@@ -220,9 +227,9 @@ enum OneOrMany {
 pub fn is_wanted(name: &str) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     match file.rsplit_once('.') {
-        Some((stem, "bin")) => Engine::ALL.iter().any(|engine| engine.stem() == stem),
+        Some((stem, "bin")) => Engine::NUMBERED.iter().any(|engine| engine.stem() == stem),
         Some((stem, "json")) if !folder.is_empty() => {
-            matches!(stem, "def" | "tensor_map") || Engine::ALL.iter().any(|engine| engine.stem() == stem)
+            matches!(stem, "def" | "tensor_map") || Engine::NUMBERED.iter().any(|engine| engine.stem() == stem)
         }
         Some((stem, "json")) => matches!(stem, "info" | "kelf-0" | "neff"),
         _ => debug::is_debug_member(name),
@@ -259,9 +266,9 @@ pub fn read(archive: &Archive, name: &str, problems: &mut Vec<String>) -> Graph 
         })
         .collect();
 
-    let engines: Vec<_> = Engine::ALL.par_iter().map(|engine| read_engine(archive, name, *engine)).collect();
+    let engines: Vec<_> = Engine::NUMBERED.par_iter().map(|engine| read_engine(archive, name, *engine)).collect();
     graph.bir = debug::read_dma_blocks(archive, name, problems);
-    for (engine, mut read) in Engine::ALL.into_iter().zip(engines) {
+    for (engine, mut read) in Engine::NUMBERED.into_iter().zip(engines) {
         problems.append(&mut read.problems);
         graph.blocks.append(&mut read.blocks);
         graph.bir.extend(read.debug.bir);
@@ -270,8 +277,10 @@ pub fn read(archive: &Archive, name: &str, problems: &mut Vec<String>) -> Graph 
             let odd = code.len() % WORD_BYTES;
             problems.push(format!("{name}/{}.bin ends with {odd} bytes that are no instruction", engine.stem()));
         }
-        graph.programs[engine.index()] = Program { code, bir_ids: read.debug.bir_ids };
+        graph.programs[engine.number()] = Program { code, bir_ids: read.debug.bir_ids };
     }
+    let blocks = graph.blocks.iter().enumerate();
+    graph.by_block = blocks.map(|(index, block)| ((block.queue.clone(), block.id), index)).collect();
     graph
 }
 

@@ -1,6 +1,7 @@
 //! From the counters of the engines to one common clock, in picoseconds.
 
-use crate::source::neff::isa::Engine;
+use crate::model::Engine;
+use crate::source::neff::isa::NumberedEngine;
 
 use super::container::proto;
 
@@ -57,7 +58,7 @@ impl Clocks {
 
     /// The clock of an engine's instruction records.
     pub fn engine(&self, engine: Engine) -> Clock {
-        self.engines[engine.index()]
+        self.engines[engine.number()]
     }
 
     /// The clock of semaphore and event records.

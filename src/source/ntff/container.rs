@@ -9,7 +9,8 @@ use super::VERSIONS;
 use super::clock::Clocks;
 use super::pc_map::{self, Patch};
 use super::record::RECORD_BYTES;
-use crate::source::neff::isa::{Engine, WORD_BYTES, Word};
+use crate::model::Engine;
+use crate::source::neff::isa::{NumberedEngine, WORD_BYTES, Word};
 use crate::source::neff::{Fault, hex};
 
 pub(super) mod proto {
@@ -229,7 +230,7 @@ impl Ntff {
 
     /// The instruction words that an engine of a core ran.
     pub fn code<'a>(&'a self, core: &'a Core, engine: Engine) -> &'a [u8] {
-        self.slice(&core.programs[engine.index()].code)
+        self.slice(&core.programs[engine.number()].code)
     }
 
     /// One of those words.
@@ -340,11 +341,11 @@ impl Reader {
             ..Core::default()
         };
         for code in message.code {
-            let Some(engine) = Engine::from_index(code.engine) else {
+            let Some(engine) = Engine::from_number(code.engine) else {
                 self.problems.push(format!("{}: engine {} is not known; its code is left out", core.name, code.engine));
                 continue;
             };
-            let program = &mut core.programs[engine.index()];
+            let program = &mut core.programs[engine.number()];
             if program.present {
                 self.problems.push(format!("{}: the code of {} is there twice", core.name, engine.name()));
                 continue;

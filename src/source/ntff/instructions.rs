@@ -2,7 +2,8 @@
 
 use super::container::{Core, Ntff, SectionKind};
 use super::record::Record;
-use crate::source::neff::isa::Engine;
+use crate::model::Engine;
+use crate::source::neff::isa::NumberedEngine;
 
 /// Records hold this many bits of an instruction's place.
 const PLACE_BITS: u32 = 20;
@@ -66,7 +67,7 @@ struct Lane {
 
 impl Lane {
     fn new(core: &Core, engine: Engine) -> Lane {
-        let program = &core.programs[engine.index()];
+        let program = &core.programs[engine.number()];
         Lane {
             engine,
             events: vec![],
@@ -114,8 +115,8 @@ impl Ntff {
     /// Pairs the instruction records of a core. Linear in their number.
     pub fn instructions(&self, core: &Core) -> Executions {
         let mut found = Executions::default();
-        let mut lanes = Engine::ALL.map(|engine| Lane::new(core, engine));
-        let clocks = Engine::ALL.map(|engine| core.clocks.engine(engine));
+        let mut lanes = Engine::NUMBERED.map(|engine| Lane::new(core, engine));
+        let clocks = Engine::NUMBERED.map(|engine| core.clocks.engine(engine));
         for record in self.sections(core, SectionKind::Instructions).flat_map(Record::all) {
             let number = usize::from(record.source()).wrapping_sub(1);
             let (Some(lane), true, kind @ (0 | 1)) = (lanes.get_mut(number), record.is_valid(), record.kind()) else {

@@ -2,7 +2,8 @@
 
 use super::container::{Core, Ntff, SectionKind};
 use super::record::Record;
-use crate::source::neff::isa::Engine;
+use crate::model::Engine;
+use crate::source::neff::isa::NumberedEngine;
 
 /// What was done to a semaphore or event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,7 +92,7 @@ impl Ntff {
             },
             source: match record.source() {
                 6 => SyncSource::External,
-                number => match Engine::from_index(u64::from(number).wrapping_sub(1)) {
+                number => match Engine::from_number(u64::from(number).wrapping_sub(1)) {
                     Some(engine) => SyncSource::Engine(engine),
                     None => SyncSource::Other(number),
                 },

@@ -1,1 +1,423 @@
-//! x
+//! A raw capture: an NTFF and, where it is there, the NEFF that ran, joined into the tables that the vendor's tool makes
+//! of them.
+
+mod chip;
+mod dma;
+mod edges;
+mod plans;
+mod rows;
+mod series;
+mod time;
+mod usage;
+mod words;
+
+pub use chip::Chip;
+pub use rows::*;
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::neff::{Fault, Header, Neff};
+use super::ntff::{Executed, Executions, Ntff, PrivateInfo, SyncRecord};
+use dma::{DmaTables, Program};
+use plans::Plans;
+use time::Timebase;
+use words::Words;
+
+/// What the capture and the program say about themselves (tables `Metadata` and `NeffHeader`).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RawMetadata {
+    /// Version of the NTFF.
+    pub ntff_version: u8,
+    /// Name of the NEFF that ran.
+    pub neff_name: String,
+    /// Physical cores that ran.
+    pub num_physical_cores: u64,
+    /// Whether several physical cores form one logical core.
+    pub vnc_enabled: bool,
+    /// End of the last measured execution, in nanoseconds; the first one starts at 0.
+    pub last_hw_timestamp: i64,
+    /// How the zero of time is known.
+    pub time_origin: &'static str,
+    /// When the capture was made, in Unix seconds (version 4 only).
+    pub capture_unix_seconds: Option<u64>,
+    /// Such as `trn2.3xlarge`.
+    pub instance_type: String,
+    /// Version of the runtime.
+    pub runtime_version: String,
+    /// Version of the driver.
+    pub driver_version: String,
+    /// Version of the collectives library.
+    pub collectives_version: String,
+    /// Version of the compiler.
+    pub compiler_version: String,
+    /// What is known about the chip.
+    pub chip: Option<Chip>,
+}
+
+/// The tables of a raw capture. Rows refer to each other by index; [`RawCapture::instruction_id`] and its like give ids
+/// that are unique in the capture and depend on nothing but the files.
+#[derive(Debug, Default)]
+pub struct RawCapture {
+    /// About the capture.
+    pub metadata: RawMetadata,
+    /// Header of the NEFF.
+    pub neff_header: Option<Header>,
+    /// What identifies the machine; not to be shown unless asked for.
+    pub private: PrivateInfo,
+    /// Physical cores; `pcore_idx` is the index here.
+    pub cores: Vec<RawCore>,
+    /// Words that ran.
+    pub words: Vec<RawWord>,
+    /// Executed instructions in the order of their starts, also those outside the measured execution.
+    pub instructions: Vec<RawInstruction>,
+    /// Instructions that had not ended.
+    pub unfinished: Vec<RawUnfinished>,
+    /// What transfers move.
+    pub transfer_plans: Vec<RawTransferPlan>,
+    /// DMA rings.
+    pub dma_rings: Vec<RawDmaRing>,
+    /// DMA packets in the order of their starts.
+    pub dma_packets: Vec<RawDmaPacket>,
+    /// Transfers in the order of their starts.
+    pub dma_transfers: Vec<RawDmaTransfer>,
+    /// Semaphore and event updates in the order of time.
+    pub semaphores: Vec<RawSemaphoreUpdate>,
+    /// Throttling in the order of time.
+    pub throttles: Vec<RawThrottle>,
+    /// Dependencies, by successor.
+    pub edges: Vec<RawEdge>,
+    /// Throughput of all packets, by core.
+    pub dma_usage: Vec<RawThroughput>,
+    /// Throughput of device memory, by core.
+    pub hbm_usage: Vec<RawThroughput>,
+    /// Transfers under way, by core.
+    pub pending_dma: Vec<RawPendingDma>,
+    /// How full the state buffer is, by core.
+    pub sbuf_usage: Vec<RawSbufUsage>,
+    /// Which PSUM banks are in use, by core.
+    pub psum_usage: Vec<RawPsumUsage>,
+    /// When engines were active.
+    pub active_time: Vec<RawActiveTime>,
+    /// Tensors of the program.
+    pub tensors: Vec<RawTensor>,
+    /// Device memory by use.
+    pub memory: Vec<RawMemoryUse>,
+    /// Where semaphore records are missing (likely).
+    pub gaps: Vec<RawGap>,
+    /// Names of semaphores per core.
+    semaphore_names: Vec<super::neff::isa::SemaphoreNames>,
+    /// What could not be read or is doubtful, in plain words.
+    pub problems: Vec<String>,
+}
+
+impl RawCapture {
+    /// Opens a capture. A NEFF that cannot be read is a problem, not a failure.
+    pub fn open(ntff: &Path, neff: Option<&Path>) -> Result<RawCapture, Fault> {
+        let ntff = Ntff::open(ntff)?;
+        let (neff, failure) = match neff.map(Neff::open) {
+            Some(Ok(neff)) => (Some(neff), None),
+            Some(Err(fault)) => (None, Some(fault.to_string())),
+            None => (None, None),
+        };
+        let mut capture = RawCapture::join(&ntff, neff.as_ref());
+        capture.problems.extend(failure);
+        Ok(capture)
+    }
+
+    /// Joins a trace and the program that ran.
+    #[must_use]
+    pub fn join(ntff: &Ntff, neff: Option<&Neff>) -> RawCapture {
+        let decoded: Vec<_> = ntff.cores.iter().map(|core| ntff.instructions(core)).collect();
+        let rows: Vec<&[Executed]> = decoded.iter().map(|found| found.finished.as_slice()).collect();
+        let time = Timebase::new(ntff, &rows);
+        let mut capture = RawCapture::describe(ntff, neff, &time);
+        let mut plans = Plans::default();
+        for (pcore_idx, (core, found)) in ntff.cores.iter().zip(&decoded).enumerate() {
+            let mut words = Words::new(ntff, core, pcore_idx as u16, neff);
+            capture.add_instructions(found, &mut words, &mut plans, &time, pcore_idx as u16);
+            capture.report_instructions(&core.name, found);
+        }
+        drop(decoded);
+        capture.instructions.sort_by_key(|row| (row.times.start_ps, row.pcore_idx));
+        capture.transfer_plans = plans.list;
+        capture.add_dma(ntff, neff, &time);
+        for (pcore_idx, core) in ntff.cores.iter().enumerate() {
+            let (records, invalid) = ntff.sync_records(core);
+            capture.add_sync(&records, &time, pcore_idx as u16);
+            if invalid > 0 {
+                capture.problems.push(format!("{}: {invalid} semaphore records are not understood", core.name));
+            }
+            capture.add_throttle(ntff, core, &time, pcore_idx as u16);
+        }
+        capture.semaphores.sort_by_key(|row| (row.time_ps, row.pcore_idx));
+        capture.derive(ntff, neff);
+        capture
+    }
+
+    /// The id of an instruction: from 1.
+    #[must_use]
+    pub fn instruction_id(&self, index: u32) -> i64 {
+        i64::from(index) + 1
+    }
+
+    /// The id of a packet: after those of the instructions.
+    #[must_use]
+    pub fn packet_id(&self, index: u32) -> i64 {
+        (self.instructions.len() as i64).saturating_add(self.instruction_id(index))
+    }
+
+    /// The id of a transfer: after those of the packets.
+    #[must_use]
+    pub fn transfer_id(&self, index: u32) -> i64 {
+        (self.dma_packets.len() as i64).saturating_add(self.packet_id(index))
+    }
+
+    /// The id of an end of an edge, and the schema's word for its table.
+    #[must_use]
+    pub fn node_id(&self, node: Node) -> (i64, &'static str) {
+        match node {
+            Node::Instruction(index) => (self.instruction_id(index), "instruction"),
+            Node::Transfer(index) => (self.transfer_id(index), "dma_block"),
+        }
+    }
+
+    /// A semaphore as the vendor lists it: `S[5] (Tensor)`, or `2` where it has no name. Events, which the vendor does
+    /// not list, are `E[4]`.
+    #[must_use]
+    pub fn semaphore_label(&self, row: &RawSemaphoreUpdate) -> String {
+        let names = self.semaphore_names.get(usize::from(row.pcore_idx));
+        match names.and_then(|names| names.get(row.id)) {
+            _ if row.is_event => format!("E[{}]", row.id),
+            Some(name) => format!("S[{}] ({name})", row.id),
+            None => row.id.to_string(),
+        }
+    }
+
+    /// The wait counter in nanoseconds, as the vendor gives it (one clock for all engines, rounded down); `None` on
+    /// chips whose clock is not known.
+    #[must_use]
+    pub fn evt_wait_time_ns(&self, row: &RawInstruction) -> Option<u32> {
+        // The vendor counts in picoseconds and single precision, which shows where ticks are whole nanoseconds.
+        let clock = self.metadata.chip?.other_engine_clock_freq as f32;
+        Some((f32::from(row.evt_wait) * 1000.0 / clock / 1000.0) as u32)
+    }
+
+    fn describe(ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) -> RawCapture {
+        let mut capture = RawCapture { private: ntff.private.clone(), ..RawCapture::default() };
+        capture.problems.extend(ntff.problems.iter().cloned());
+        capture.cores = ntff
+            .cores
+            .iter()
+            .zip(&time.executions)
+            .map(|(core, executions)| RawCore {
+                name: core.name.clone(),
+                neuron_device_idx: core.device,
+                neuroncore_idx: core.index,
+                executions: executions.clone(),
+            })
+            .collect();
+        let ends = time.executions.iter().flatten().map(|execution| execution.end_ts());
+        capture.metadata = RawMetadata {
+            ntff_version: ntff.version,
+            neff_name: ntff.neff_name.clone(),
+            num_physical_cores: ntff.physical_cores,
+            vnc_enabled: ntff.cores.len() > 1,
+            last_hw_timestamp: ends.max().unwrap_or(0),
+            time_origin: time.origin,
+            capture_unix_seconds: ntff.capture_unix_seconds,
+            instance_type: ntff.instance_type.clone(),
+            runtime_version: ntff.runtime_version.clone(),
+            driver_version: ntff.driver_version.clone(),
+            collectives_version: ntff.collectives_version.clone(),
+            compiler_version: neff.map(|neff| neff.compiler_version.clone()).unwrap_or_default(),
+            chip: Chip::of(&ntff.instance_type),
+        };
+        let memory = ntff.cores.iter().flat_map(|core| core.memory.iter().map(move |used| (core, used)));
+        capture.memory = memory
+            .filter(|(_, used)| used.bytes > 0)
+            .map(|(core, used)| RawMemoryUse {
+                neuron_device_idx: core.device,
+                neuroncore_idx: core.index,
+                usage_type: used.name.clone(),
+                usage_bytes: used.bytes,
+            })
+            .collect();
+        let names = |core: &RawCore| neff.and_then(|neff| Some(neff.graph(&core.name)?.semaphores.clone()));
+        capture.semaphore_names = capture.cores.iter().map(|core| names(core).unwrap_or_default()).collect();
+        if let Some(neff) = neff {
+            capture.problems.extend(neff.problems.iter().cloned());
+            if !ntff.is_run_of(&neff.header.uuid) {
+                capture.problems.push(
+                    "the NEFF is not the one that ran (their uuids differ), so names and source lines may be wrong; \
+                     name the NEFF of the same compilation"
+                        .to_owned(),
+                );
+            }
+            capture.neff_header = Some(neff.header.clone());
+            capture.tensors = tensors(neff);
+        }
+        capture
+    }
+
+    fn add_instructions(
+        &mut self,
+        found: &Executions,
+        words: &mut Words<'_>,
+        plans: &mut Plans,
+        time: &Timebase,
+        pcore_idx: u16,
+    ) {
+        self.instructions.reserve(found.finished.len());
+        for row in &found.finished {
+            let times = Times { start_ps: time.relative(row.start_ps), end_ps: time.relative(row.end_ps) };
+            self.instructions.push(RawInstruction {
+                times,
+                word: words.index(row.engine, row.place, &mut self.words, plans),
+                pcore_idx,
+                engine: row.engine,
+                evt_wait: row.wait,
+                crc_in: row.crc_in,
+                crc_out: row.crc_out,
+                outside: time.outside(usize::from(pcore_idx), times),
+            });
+        }
+        for row in &found.unfinished {
+            self.unfinished.push(RawUnfinished {
+                start_ps: time.relative(row.start_ps),
+                word: words.index(row.engine, row.place, &mut self.words, plans),
+                pcore_idx,
+                engine: row.engine,
+            });
+        }
+    }
+
+    fn report_instructions(&mut self, core: &str, found: &Executions) {
+        let counts = [
+            (found.lost_starts, "instruction ends have no start"),
+            (found.lost_ends, "instruction starts have no end"),
+            (found.invalid, "instruction records are not understood"),
+        ];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            self.problems.push(format!("{core}: {count} {what}"));
+        }
+    }
+
+    fn add_dma(&mut self, ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) {
+        let mut tables = DmaTables::default();
+        for (pcore_idx, core) in ntff.cores.iter().enumerate() {
+            let (rings, invalid) = ntff.dma_packets(core);
+            if invalid > 0 {
+                self.problems.push(format!("{}: {invalid} DMA records are not understood", core.name));
+            }
+            let program = Program {
+                core,
+                pcore_idx: pcore_idx as u16,
+                graph: neff.and_then(|neff| neff.graph(&core.name)),
+                instructions: &self.instructions,
+                words: &self.words,
+                plans: &self.transfer_plans,
+                time,
+            };
+            tables.add(&program, rings);
+        }
+        tables.sort();
+        self.dma_rings = tables.rings;
+        self.dma_packets = tables.packets;
+        self.dma_transfers = tables.transfers;
+        self.problems.append(&mut tables.problems);
+    }
+
+    fn add_sync(&mut self, records: &[SyncRecord], time: &Timebase, pcore_idx: u16) {
+        let mut before = None;
+        for record in records {
+            let time_ps = time.relative(record.time_ps);
+            if record.loss {
+                let after_ps = before.unwrap_or(time_ps);
+                self.gaps.push(RawGap { pcore_idx, after_ps, before_ps: time_ps });
+            }
+            before = Some(time_ps);
+            let at = Times { start_ps: time_ps, end_ps: time_ps };
+            self.semaphores.push(RawSemaphoreUpdate {
+                time_ps,
+                pcore_idx,
+                id: record.id,
+                is_event: record.is_event,
+                value: record.value,
+                update_source: record.source,
+                operation: record.operation,
+                loss: record.loss,
+                outside: time.outside(usize::from(pcore_idx), at),
+            });
+        }
+    }
+
+    /// A state lasts to the next one, or to the end of the execution.
+    fn add_throttle(&mut self, ntff: &Ntff, core: &super::ntff::Core, time: &Timebase, pcore_idx: u16) {
+        let records = ntff.throttle_records(core);
+        let executions = time.executions.get(usize::from(pcore_idx)).map(Vec::as_slice).unwrap_or_default();
+        let end = executions.iter().map(|execution| execution.end_ps).max().unwrap_or(0);
+        for (index, record) in records.iter().enumerate() {
+            let start_ps = time.relative(record.time_ps);
+            let next = records.get(index + 1).map(|next| time.relative(next.time_ps));
+            self.throttles.push(RawThrottle {
+                times: Times { start_ps, end_ps: next.unwrap_or(end).max(start_ps) },
+                pcore_idx,
+                k: record.k,
+                n: record.n,
+                kind: record.kind,
+                activity: record.activity,
+            });
+        }
+    }
+
+    /// The tables that follow from the others.
+    fn derive(&mut self, ntff: &Ntff, neff: Option<&Neff>) {
+        edges::add(self, neff);
+        series::throughput(self);
+        series::pending(self);
+        series::active_time(self);
+        let chip = Chip::of(&ntff.instance_type);
+        usage::add(self, chip.map_or(192 << 10, |chip| chip.sbuf_partition_bytes));
+        let mut loads: FxHashMap<(u16, &str), (u64, u64)> = FxHashMap::default();
+        for transfer in &self.dma_transfers {
+            let plan = &self.transfer_plans[transfer.plan as usize];
+            if plan.op == "read" {
+                let (count, bytes) = loads.entry((transfer.pcore_idx, plan.variable.as_str())).or_default();
+                *count += 1;
+                *bytes += plan.read_bytes;
+            }
+        }
+        for tensor in &mut self.tensors {
+            let (count, bytes) =
+                loads.get(&(tensor.pcore_idx, tensor.variable_name.as_str())).copied().unwrap_or_default();
+            (tensor.load_to_sbuf_dma_count, tensor.load_to_sbuf_total_size_bytes) = (count, bytes);
+        }
+    }
+}
+
+/// Inputs, outputs and weights, per graph.
+fn tensors(neff: &Neff) -> Vec<RawTensor> {
+    let all = neff.graphs.iter().zip(0..).flat_map(|(graph, core)| graph.tensors.iter().map(move |t| (core, t)));
+    let listed = all.filter_map(|(pcore_idx, tensor)| {
+        let kind = match tensor.kind.as_str() {
+            "input" => "IN",
+            "output" => "OUT",
+            "file" => "WEIGHT",
+            _ => return None,
+        };
+        let shape: Vec<_> = tensor.shape.iter().map(u64::to_string).collect();
+        Some(RawTensor {
+            pcore_idx,
+            variable_name: tensor.name.clone(),
+            kind: kind.to_owned(),
+            format: tensor.format.clone(),
+            shape: format!("[{}]", shape.join(" ")),
+            dtype: tensor.dtype.clone(),
+            size: tensor.bytes,
+            ..RawTensor::default()
+        })
+    });
+    listed.collect()
+}

@@ -13,46 +13,42 @@ pub use sync::{SemaphoreNames, SyncUse, Update, Wait};
 
 use std::borrow::Cow;
 
+use crate::model::Engine;
+
 /// Bytes of one instruction word.
 pub const WORD_BYTES: usize = 64;
 
-/// One of the five engines of a NeuronCore, in the order in which captures number them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Engine {
-    /// Matrix multiplication (PE in file names).
-    Tensor,
-    /// Activation functions.
-    Scalar,
-    /// General purpose (Pool in file names).
-    GpSimd,
-    /// Elementwise and reductions (DVE in file names).
-    Vector,
-    /// Synchronisation and DMA triggers (SP in file names).
-    Sync,
+/// How raw files number and name the engines.
+pub trait NumberedEngine: Sized {
+    /// All engines, in the order in which captures number them.
+    const NUMBERED: [Engine; 5];
+    /// The engine's number in a capture, 0 to 4.
+    fn number(self) -> usize;
+    /// The engine with a number of a capture; `None` above 4.
+    fn from_number(number: u64) -> Option<Self>;
+    /// The name that NEFF members use, such as `Pool`.
+    fn stem(self) -> &'static str;
 }
 
-impl Engine {
-    /// All engines, in the order in which captures number them.
-    pub const ALL: [Engine; 5] = [Engine::Tensor, Engine::Scalar, Engine::GpSimd, Engine::Vector, Engine::Sync];
+impl NumberedEngine for Engine {
+    const NUMBERED: [Engine; 5] = [Engine::Tensor, Engine::Scalar, Engine::GpSimd, Engine::Vector, Engine::Sync];
 
-    /// The engine's number in a capture, 0 to 4.
-    pub fn index(self) -> usize {
-        self as usize
+    fn number(self) -> usize {
+        match self {
+            Engine::Tensor => 0,
+            Engine::Scalar => 1,
+            Engine::GpSimd => 2,
+            Engine::Vector => 3,
+            Engine::Sync => 4,
+        }
     }
 
-    /// The engine with a number of a capture; `None` above 4.
-    pub fn from_index(index: u64) -> Option<Engine> {
-        Engine::ALL.get(usize::try_from(index).ok()?).copied()
+    fn from_number(number: u64) -> Option<Engine> {
+        Engine::NUMBERED.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// The name that the vendor's viewer shows, such as `GpSimd`.
-    pub fn name(self) -> &'static str {
-        ["Tensor", "Scalar", "GpSimd", "Vector", "Sync"][self.index()]
-    }
-
-    /// The name that NEFF members use, such as `Pool`.
-    pub fn stem(self) -> &'static str {
-        ["PE", "Activation", "Pool", "DVE", "SP"][self.index()]
+    fn stem(self) -> &'static str {
+        ["PE", "Activation", "Pool", "DVE", "SP"][self.number()]
     }
 }
 

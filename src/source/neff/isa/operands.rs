@@ -6,7 +6,7 @@ use super::sync::{update_text, wait_text};
 use super::{AccessPattern, SemaphoreNames, Update, Wait, Word, dtype_name, op, ui_queue_name};
 
 /// A static DMA block that a `PSEUDO_DMA_TRIGGER` starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TriggeredBlock {
     /// Raw name of the queue.
     pub queue: String,
@@ -334,7 +334,7 @@ impl Word<'_> {
         let pattern =
             |steps: [u32; 2], counts: [u16; 2]| format!("[{},{}][{},{}]", steps[0], steps[1], counts[0], counts[1]);
         let types = match (self.u8(62), self.u8(63)) {
-            (a, b) if a != b && !compiled => format!(" in_dtype={} out_dtype={}", dtype_name(a), dtype_name(b)),
+            (a, b) if a != b => format!(" in_dtype={} out_dtype={}", dtype_name(a), dtype_name(b)),
             _ => String::new(),
         };
         Some(format!(
