@@ -17,11 +17,11 @@ pub const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// A background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Background {
-    /// Darker than the middle.
-    Dark,
-    /// Lighter than the middle.
-    Light,
+pub struct Background {
+    /// Whether it is lighter than the middle.
+    pub light: bool,
+    /// Its red, green and blue, if the terminal said.
+    pub color: Option<(u8, u8, u8)>,
 }
 
 /// Finds out the background; none if neither the terminal nor the environment tells.
@@ -35,18 +35,19 @@ pub fn detect(patience: Duration, lookup: impl Fn(&str) -> Option<String>) -> Op
     asked.map(of_color).or_else(|| lookup("COLORFGBG").and_then(|value| of_colorfgbg(&value)))
 }
 
-fn of_color(rgb: (u8, u8, u8)) -> Background {
-    if lightness(rgb) > 0.6 { Background::Light } else { Background::Dark }
+fn of_color(color: (u8, u8, u8)) -> Background {
+    Background { light: lightness(color) > 0.6, color: Some(color) }
 }
 
 /// The background from rxvt's `COLORFGBG`: `foreground;background`, sometimes with something between, as indices of
 /// the 16 colours.
 fn of_colorfgbg(value: &str) -> Option<Background> {
-    match value.rsplit_once(';')?.1.parse::<u8>().ok()? {
-        0..=6 | 8 => Some(Background::Dark),
-        7 | 9..=15 => Some(Background::Light),
-        _ => None,
-    }
+    let light = match value.rsplit_once(';')?.1.parse::<u8>().ok()? {
+        0..=6 | 8 => false,
+        7 | 9..=15 => true,
+        _ => return None,
+    };
+    Some(Background { light, color: None })
 }
 
 /// Asks the terminal for its background colour.
@@ -130,10 +131,10 @@ mod tests {
 
     #[test]
     fn light_and_dark() {
-        assert_eq!(of_color((253, 246, 227)), Background::Light);
-        assert_eq!(of_color((0, 43, 54)), Background::Dark);
-        assert_eq!(of_colorfgbg("0;15"), Some(Background::Light));
-        assert_eq!(of_colorfgbg("15;default;0"), Some(Background::Dark));
+        assert_eq!(of_color((253, 246, 227)), Background { light: true, color: Some((253, 246, 227)) });
+        assert_eq!(of_color((0, 43, 54)), Background { light: false, color: Some((0, 43, 54)) });
+        assert_eq!(of_colorfgbg("0;15"), Some(Background { light: true, color: None }));
+        assert_eq!(of_colorfgbg("15;default;0"), Some(Background { light: false, color: None }));
         assert_eq!(of_colorfgbg("15;default"), None);
         assert_eq!(of_colorfgbg(""), None);
     }
@@ -145,6 +146,6 @@ mod tests {
             "COLORFGBG" => Some("0;7".to_owned()),
             _ => None,
         };
-        assert_eq!(detect(Duration::from_secs(3600), vars), Some(Background::Light));
+        assert_eq!(detect(Duration::from_secs(3600), vars), Some(Background { light: true, color: None }));
     }
 }

@@ -79,20 +79,23 @@ impl Depth {
     }
 }
 
+/// The contrast from which on a background is more than a tint.
+pub const STANDS_OUT: f64 = 1.5;
+
 /// Brings whole frames down to a depth, remembering the colours it has met.
 #[derive(Debug)]
 pub struct ColorMap {
     depth: Depth,
-    background: Color,
+    ground: Color,
     seen: FxHashMap<(u8, u8, u8), Color>,
 }
 
 impl ColorMap {
-    /// A map to `depth` for a theme with this background.
+    /// A map to `depth` for a theme on this ground: its background, or what the terminal's own is taken to be.
     ///
-    /// Without colours, a cell whose background stands out from the theme's is reversed instead.
-    pub fn new(depth: Depth, background: Color) -> Self {
-        Self { depth, background, seen: FxHashMap::default() }
+    /// Without colours, a cell whose background [stands out](STANDS_OUT) from the ground is reversed instead.
+    pub fn new(depth: Depth, ground: Color) -> Self {
+        Self { depth, ground, seen: FxHashMap::default() }
     }
 
     /// The depth this maps to.
@@ -104,7 +107,7 @@ impl ColorMap {
     pub fn apply(&mut self, buffer: &mut Buffer) {
         match self.depth {
             Depth::TrueColor => {}
-            Depth::None => buffer.content.iter_mut().for_each(|cell| strip(cell, self.background)),
+            Depth::None => buffer.content.iter_mut().for_each(|cell| strip(cell, self.ground)),
             Depth::Ansi256 | Depth::Ansi16 => buffer.content.iter_mut().for_each(|cell| self.reduce(cell)),
         }
     }
@@ -133,7 +136,7 @@ impl ColorMap {
     /// Brings one cell down; what was legible stays legible.
     fn reduce(&mut self, cell: &mut Cell) {
         let (fg, bg) = (self.color(cell.fg), self.color(cell.bg));
-        let ground = if bg == Color::Reset { self.color(self.background) } else { bg };
+        let ground = if bg == Color::Reset { self.color(self.ground) } else { bg };
         let merged = fg == ground && fg != Color::Reset && cell.fg != cell.bg && cell.symbol() != " ";
         cell.fg = match rgb(ground) {
             Some(ground) if merged && lightness(ground) > 0.6 => Color::Indexed(0),
@@ -145,9 +148,9 @@ impl ColorMap {
 }
 
 /// Takes the colours off a cell; a background that stood out becomes reverse video.
-fn strip(cell: &mut Cell, background: Color) {
-    let ground = rgb(background).unwrap_or((0, 0, 0));
-    if rgb(cell.bg).is_some_and(|bg| contrast(bg, ground) >= 1.5) {
+fn strip(cell: &mut Cell, ground: Color) {
+    let ground = rgb(ground).unwrap_or((0, 0, 0));
+    if rgb(cell.bg).is_some_and(|bg| contrast(bg, ground) >= STANDS_OUT) {
         cell.modifier.insert(Modifier::REVERSED);
     }
     cell.fg = Color::Reset;

@@ -1,12 +1,13 @@
 //! The colours of everything, by what they mean.
 //!
 //! Two themes are built in, dark and light, both made for people with any kind of colour vision; a user's theme
-//! changes single roles of one of them (see [`file`]). Colour is never the only channel: states differ in glyph too.
+//! changes single roles of one of them (see [`mod@file`]). Colour is never the only channel: states differ in glyph too.
 
 pub mod file;
 
 use ratatui::style::{Color, Style};
 
+use crate::term::background::Background;
 use crate::term::color::{contrast, rgb};
 
 macro_rules! roles {
@@ -101,7 +102,7 @@ roles! {
     /// Behind the current track or row.
     current_row = 0x222734, 0xe3e8f0;
     /// Behind an area selection.
-    area = 0x263a55, 0xcfe0f5;
+    area = 0x2a4265, 0xb4d0ee;
     /// Events of the same name as the one highlighted.
     highlight = 0x9be37f, 0x2a7110;
     /// Search matches.
@@ -178,11 +179,33 @@ const LIGHT_CATEGORIES: [u32; 12] = [
 ];
 
 impl Theme {
-    /// The theme without a background of its own, for a terminal whose background is known to suit it: the
-    /// terminal's is shown, and lines end early instead of being filled.
-    pub fn on_terminal_background(mut self) -> Self {
-        self.background = Color::Reset;
-        self
+    /// The built-in theme that suits a terminal's background.
+    ///
+    /// Where the terminal said what its background is, and this theme's text is easy to read on it, that background is
+    /// shown rather than another painted over it: it is what the person chose, and lines can end early.
+    pub fn for_terminal(background: Option<Background>) -> Self {
+        let Some(background) = background else {
+            return Self::dark();
+        };
+        let mut theme = if background.light { Self::light() } else { Self::dark() };
+        let readable = |ground| {
+            [theme.text, theme.dim, theme.label]
+                .iter()
+                .all(|text| rgb(*text).is_some_and(|t| contrast(t, ground) >= 4.5))
+        };
+        if background.color.is_some_and(readable) {
+            theme.background = Color::Reset;
+        }
+        theme
+    }
+
+    /// What everything stands on: the background, or what the terminal's own is taken to be.
+    pub fn ground(&self) -> Color {
+        match (self.background, self.light) {
+            (Color::Reset, true) => Self::light().background,
+            (Color::Reset, false) => Self::dark().background,
+            (background, _) => background,
+        }
     }
 
     /// Ordinary text on the background.

@@ -1,6 +1,8 @@
 //! Frames shown by a real terminal: what tmux has on its screen after pans, edits and resets is what was meant, with
 //! the backgrounds of the cells that came in from the side, which emulator libraries leave out.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::num::NonZero;

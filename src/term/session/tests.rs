@@ -45,7 +45,8 @@ async fn run_child(role: &str) -> i32 {
         let found = background::detect(background::PATIENCE, |name| std::env::var(name).ok());
         let mut typed = [0];
         io::stdin().read_exact(&mut typed).unwrap();
-        say(&format!("{found:?}, then {:?}", char::from(typed[0])));
+        let found = found.map(|found| found.light);
+        say(&format!("light {found:?}, then {:?}", char::from(typed[0])));
         return 0;
     }
     say(&format!("ready {}", std::process::id()));
@@ -357,9 +358,9 @@ fn nobody_to_go_on_with_it_means_it_does_not_stop() {
 #[test]
 fn asking_for_the_background_leaves_nothing_in_the_input() {
     for (answer, found) in [
-        (&b"\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\\x1b[?62;22c"[..], "Some(Light), then 'x'"),
-        (b"\x1b]11;rgb:0000/2b2b/3636\x07\x1b[?6c", "Some(Dark), then 'x'"),
-        (b"\x1b[?6c", "None, then 'x'"),
+        (&b"\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\\x1b[?62;22c"[..], "light Some(true), then 'x'"),
+        (b"\x1b]11;rgb:0000/2b2b/3636\x07\x1b[?6c", "light Some(false), then 'x'"),
+        (b"\x1b[?6c", "light None, then 'x'"),
     ] {
         let mut terminal = Terminal::start("background colour", None);
         terminal.wait_for_bytes(b"\x1b]11;?\x1b\\\x1b[c");

@@ -1,5 +1,6 @@
 use super::*;
-use crate::term::color::{ColorMap, Depth, oklab_of_linear};
+use crate::term::background::Background;
+use crate::term::color::{ColorMap, Depth, STANDS_OUT, oklab_of_linear};
 
 fn themes() -> [Theme; 2] {
     [Theme::dark(), Theme::light()]
@@ -191,7 +192,7 @@ fn engines_have_colours_by_name() {
 fn themes_survive_fewer_colours() {
     for theme in themes() {
         for (depth, least) in [(Depth::Ansi256, 9), (Depth::Ansi16, 5)] {
-            let mut map = ColorMap::new(depth, theme.background);
+            let mut map = ColorMap::new(depth, theme.ground());
             let mut left: Vec<_> = theme.categories.iter().map(|c| of(map.color(*c))).collect();
             left.sort_unstable();
             left.dedup();
@@ -200,4 +201,33 @@ fn themes_survive_fewer_colours() {
             assert!(contrast(text, ground) >= 4.5, "{} {depth:?}", theme.name);
         }
     }
+}
+
+#[test]
+fn without_colours_selections_show_and_tints_do_not() {
+    for theme in themes() {
+        let stands_out = |role: &str| {
+            let ratio = contrast(of(theme.role(role).unwrap()), of(theme.ground()));
+            (ratio >= STANDS_OUT, format!("{}: {role} is {ratio:.2}:1", theme.name))
+        };
+        for role in ["area", "selection", "matched", "current_match", "window"] {
+            assert!(stands_out(role).0, "{}", stands_out(role).1);
+        }
+        for role in ["background", "bar", "popup", "current_row"] {
+            assert!(!stands_out(role).0, "{}", stands_out(role).1);
+        }
+    }
+}
+
+#[test]
+fn the_terminals_own_background_is_kept_where_text_is_readable_on_it() {
+    let theme = |light, color| Theme::for_terminal(Some(Background { light, color }));
+    let dark = theme(false, Some((0, 0, 0)));
+    assert_eq!((dark.background, dark.ground()), (Color::Reset, Theme::dark().background));
+    assert_eq!(dark.text, Theme::dark().text);
+    let light = theme(true, Some((253, 246, 227)));
+    assert_eq!((light.background, light.ground()), (Color::Reset, Theme::light().background));
+    assert_eq!(theme(false, Some((100, 100, 100))), Theme::dark(), "too light for the text");
+    assert_eq!(theme(true, None), Theme::light(), "not known exactly");
+    assert_eq!(Theme::for_terminal(None), Theme::dark());
 }
