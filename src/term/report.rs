@@ -19,6 +19,9 @@ static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
 /// The last report written.
 static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// What to tell about a panic elsewhere, should it bring the program down after all.
+static UNTOLD: Mutex<Option<String>> = Mutex::new(None);
+
 /// The report of the last panic in this process, for telling about background work that failed.
 pub fn last_report() -> Option<PathBuf> {
     LAST.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -29,9 +32,14 @@ pub(super) fn own_terminal() {
     *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
 }
 
-/// No session is open any more.
+/// No session is open any more. Where it ends because a panic of another thread was passed on to this one (as rayon
+/// does), what was kept back is told now.
 pub(super) fn disown_terminal() {
     *OWNER.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    let untold = UNTOLD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(untold) = untold.filter(|_| thread::panicking()) {
+        tell(&untold);
+    }
 }
 
 /// Installs the hook, once per process.
@@ -54,19 +62,25 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     if let Ok(path) = &saved {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.clone());
     }
-    if !elsewhere {
-        let what = "neuron-scope stopped because of a fault in itself";
-        let told = match saved {
-            Ok(path) => format!(
-                "{what}: {}\nA report that helps to mend it was written to {}\n",
-                escape(&message(info)),
-                escape(&path.to_string_lossy())
-            ),
-            Err(error) => format!("{what}; the report could not be written ({error}), so here it is:\n{text}"),
-        };
-        // The terminal may be gone: nothing here may panic again.
-        let _ = io::stderr().write_all(told.as_bytes());
+    let what = "neuron-scope stopped because of a fault in itself";
+    let told = match saved {
+        Ok(path) => format!(
+            "{what}: {}\nA report that helps to mend it was written to {}\n",
+            escape(&message(info)),
+            escape(&path.to_string_lossy())
+        ),
+        Err(error) => format!("{what}; the report could not be written ({error}), so here it is:\n{text}"),
+    };
+    if elsewhere {
+        *UNTOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+    } else {
+        tell(&told);
     }
+}
+
+/// Prints to standard error; the terminal may be gone, and nothing here may panic again.
+fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Writes a report below a directory and returns its path.

@@ -60,6 +60,10 @@ async fn run_child(role: &str) -> i32 {
                 let report = crate::term::report::last_report();
                 say(&format!("failed {failed}, reported {}", report.is_some_and(|r| r.exists())));
             }
+            ("passed on", TermSignal::Resized) => {
+                let job = std::thread::spawn(|| panic!("a job that matters"));
+                std::panic::resume_unwind(job.join().unwrap_err());
+            }
             ("mouse", TermSignal::Resized) => {
                 session.set_mouse(!session.mouse()).unwrap();
                 say(&format!("mouse {}", session.mouse()));
@@ -290,6 +294,17 @@ fn a_panic_in_the_background_leaves_the_screen_alone() {
     assert_eq!(terminal.contents().trim(), "failed true, reported true", "nothing else is on the screen");
     Terminal::signal_to(pid, libc::SIGTERM);
     assert_eq!(terminal.exit_code(), 143);
+}
+
+#[test]
+fn a_panic_in_the_background_that_ends_the_program_is_told() {
+    let mut terminal = Terminal::start("passed on", None);
+    terminal.wait_for("ready");
+    terminal.resize();
+    terminal.wait_for(".txt");
+    assert_eq!(terminal.exit_code(), 101);
+    terminal.assert_given_back();
+    assert!(terminal.contents().contains("because of a fault in itself: a job that matters"));
 }
 
 #[test]
