@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rows::{RawDmaPacket, RawDmaRing, RawDmaTransfer, RawInstruction, RawTransferPlan, RawWord, Times};
 use super::time::Timebase;
@@ -75,10 +75,17 @@ impl DmaTables {
                 )),
             }
         }
+        // Rings that the capture describes are listed even if nothing moved through them.
+        let used: FxHashSet<_> = rings.iter().map(|ring| (ring.engine, ring.ring)).collect();
+        for (queue, idle) in program.core.queues.iter().enumerate() {
+            if !used.contains(&(idle.engine, idle.ring)) {
+                self.rings.push(describe(program, idle.engine, idle.ring, Some(queue)));
+            }
+        }
         let mut numbers: FxHashMap<(&str, u32), u32> = FxHashMap::default();
         for (ring, owner) in rings.iter().zip(owners) {
             let number = self.rings.len() as u32;
-            self.rings.push(describe(program, ring));
+            self.rings.push(describe(program, ring.engine, ring.ring, ring.queue));
             let queue = ring.queue.map_or("", |queue| program.core.queues[queue].name.as_str());
             for (index, packet) in ring.packets.iter().enumerate() {
                 let times = relative(program.time, packet);
@@ -284,17 +291,17 @@ fn assign_dynamic(
     if exact { Ok(assigned) } else { Err("the bytes differ") }
 }
 
-fn describe(program: &Program<'_>, ring: &DmaPackets) -> RawDmaRing {
-    let queue = ring.queue.map(|queue| &program.core.queues[queue]);
+fn describe(program: &Program<'_>, engine_idx: u16, queue_idx: u8, queue: Option<usize>) -> RawDmaRing {
+    let queue = queue.map(|queue| &program.core.queues[queue]);
     let name = queue.map(|queue| queue.name.as_str()).unwrap_or_default();
     let declared = program.graph.and_then(|graph| graph.queues.iter().find(|queue| queue.name == name));
     RawDmaRing {
         pcore_idx: program.pcore_idx,
-        engine_idx: ring.engine,
-        queue_idx: ring.ring,
+        engine_idx,
+        queue_idx,
         queue: ui_queue_name(name),
         queue_raw: name.to_owned(),
-        queue_type: match ring.ring {
+        queue_type: match queue_idx {
             INSTRUCTION_RING => "instruction",
             _ => queue_type(name, queue.map(|queue| queue.class), declared.map(|queue| queue.kind.as_str())),
         },

@@ -240,7 +240,7 @@ impl RawCapture {
             .map(|(core, used)| RawMemoryUse {
                 neuron_device_idx: core.device,
                 neuroncore_idx: core.index,
-                usage_type: used.name.clone(),
+                usage_type: memory_name(&used.name).to_owned(),
                 usage_bytes: used.bytes,
             })
             .collect();
@@ -394,6 +394,35 @@ impl RawCapture {
                 loads.get(&(tensor.pcore_idx, tensor.variable_name.as_str())).copied().unwrap_or_default();
             (tensor.load_to_sbuf_dma_count, tensor.load_to_sbuf_total_size_bytes) = (count, bytes);
         }
+    }
+}
+
+/// The vendor's words for what device memory is used for.
+fn memory_name(raw: &str) -> &str {
+    match raw {
+        "generic" => "Generic",
+        "pe" | "pe code" => "Tensor Instructions",
+        "act" | "act code" => "Scalar Instructions",
+        "pool" | "pool code" => "GpSimd Instructions",
+        "dve" | "dve code" => "Vector Instructions",
+        "sp" | "sp code" => "Sync Instructions",
+        "io" => "IO",
+        "spill" => "DRAM Spill",
+        "weight" => "Weights",
+        "profiler buffers" => "Profiler Buffers",
+        "act table" => "Scalar Table",
+        "shared scratchpad" => "Shared Scratchpad",
+        "tensor" => "Tensors",
+        "ucode" => "Ucode lib",
+        "pool stdio" => "GpSimd STDIO",
+        "collectives" => "Collectives",
+        "scratchpad" => "Scratchpad",
+        "xt cc" => "XT CC (unused)",
+        "dma rings runtime" => "DMA Rings Runtime",
+        "dma rings spill" => "DMA Rings Spill",
+        "dma rings io" => "DMA Rings IO",
+        "dma rings collectives" => "DMA Rings Collectives",
+        other => other,
     }
 }
 

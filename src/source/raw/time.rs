@@ -39,17 +39,20 @@ impl Timebase {
         let marked = starts.iter().flatten().next().copied();
         let first = instructions.iter().flat_map(|rows| rows.iter().map(|row| row.start_ps)).min();
         let zero_ps = marked.or(first).unwrap_or(0);
-        let executions = ntff.cores.iter().zip(&starts).map(|(core, start)| {
-            let start_ps = start.unwrap_or(zero_ps).saturating_sub(zero_ps);
-            vec![Times { start_ps, end_ps: start_ps.saturating_add(core.duration_ps) }]
-        });
+        // Cores start one after the other, but the vendor measures from the first start to the last end on all of them.
+        let ends = ntff
+            .cores
+            .iter()
+            .zip(&starts)
+            .map(|(core, start)| start.unwrap_or(zero_ps).saturating_sub(zero_ps).saturating_add(core.duration_ps));
+        let execution = Times { start_ps: 0, end_ps: ends.max().unwrap_or(0) };
         Timebase {
             zero_ps,
             origin: match marked {
                 Some(_) => "the start marker, within about 10 ns",
                 None => "the first record, for want of a start marker",
             },
-            executions: executions.collect(),
+            executions: vec![vec![execution]; ntff.cores.len()],
         }
     }
 
