@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::store::{Problem, ProfileKind, Store};
+use crate::store::cache::{self, Fingerprint};
+use crate::store::{Problem, ProfileKind, Rows, Store};
 
 /// What a path turned out to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +92,28 @@ pub use discover::discover;
 /// Says what was wrong where nothing at all could be read; anything less is listed in [`Store::problems`].
 /// A cancelled opening also ends with an error.
 pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
-    match found.format {
-        Format::Parquet => parquet::open(found, opening),
+    // Taken before reading: a file that changes meanwhile makes the cache untrue.
+    let fingerprint = Fingerprint::of(&found.path);
+    if let (Some(directory), Some(fingerprint)) = (opening.cache, &fingerprint)
+        && let Some(store) = cache::load(fingerprint, directory, rows_of(found))
+    {
+        return Ok(store);
+    }
+    let mut store = match found.format {
+        Format::Parquet => parquet::open(found, opening)?,
         Format::LegacyJson => {
             let message = "is a JSON profile, which cannot be read yet".into();
-            Err(Problem { path: found.path.clone(), message })
+            return Err(Problem { path: found.path.clone(), message });
         }
+    };
+    store.unsaved = fingerprint;
+    Ok(store)
+}
+
+/// Reads full rows of a profile whose index comes from the cache.
+fn rows_of(found: &Found) -> Arc<dyn Rows> {
+    match found.format {
+        Format::Parquet => parquet::rows_of(&found.path),
+        Format::LegacyJson => parquet::rows_of(&found.path),
     }
 }

@@ -228,7 +228,8 @@ pub fn build_table(input: TableInput) -> EventTable {
                 return None;
             }
             let mut order: Vec<u32> = (0..range.len() as u32).collect();
-            order.par_sort_unstable_by_key(|&i| (starts.at(range.start + i as usize), i));
+            // Stable, so that rows of equal start keep their order; quick where the rows come in sorted runs.
+            order.sort_by_key(|&i| starts.at(range.start + i as usize));
             Some((range, order))
         })
         .collect();
@@ -393,6 +394,7 @@ impl Builder {
             graph: self.graph,
             records: self.records,
             problems: self.problems,
+            unsaved: None,
             rows,
             ids,
         }

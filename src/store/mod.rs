@@ -1,6 +1,7 @@
 //! The indexed profile. Immutable once built.
 
 pub mod builder;
+pub mod cache;
 pub mod column;
 pub mod counter;
 pub mod events;
@@ -10,7 +11,8 @@ pub mod max_tree;
 pub mod records;
 pub mod sequence;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,8 @@ pub struct Store {
     pub records: Vec<Records>,
     /// What was wrong with the input.
     pub problems: Vec<Problem>,
+    /// What to write the cache for; `None` where it came from the cache or cannot be cached.
+    pub unsaved: Option<cache::Fingerprint>,
     /// Where full rows are.
     pub(crate) rows: Arc<dyn Rows>,
     /// Ids per event table, read when first asked for.
@@ -173,6 +177,24 @@ impl Store {
         seen.sort_unstable();
         seen.dedup();
         recorded.unwrap_or(0).max(seen.len()).max(1)
+    }
+
+    /// Whether opening it again is noticeably quicker from a cache.
+    #[must_use]
+    pub fn worth_caching(&self) -> bool {
+        const ROWS: u64 = 200_000;
+        self.tables.iter().map(|t| t.rows).sum::<u64>() > ROWS
+    }
+
+    /// Writes the cache, where there is something to write. Returns its size in bytes.
+    ///
+    /// # Errors
+    /// Says which file could not be written and what to do.
+    pub fn save_cache(&self, directory: &Path, cancel: &AtomicBool) -> Result<Option<u64>, Problem> {
+        match &self.unsaved {
+            Some(fingerprint) => cache::save(self, fingerprint, directory, cancel),
+            None => Ok(None),
+        }
     }
 
     /// All columns of an event's row.

@@ -188,8 +188,12 @@ pub fn read(
 ) -> Option<TableInput> {
     if !table.has(spec.start) {
         let (_, file) = table.parts.first()?;
-        let message = format!("has no column {}, so its events have no place in time; it is only listed", spec.start);
-        super::push(problems, Problem { path: file.path.clone(), message });
+        // The times of executions are optional; those of all others are not.
+        if spec.table != "ExecutionInfo" {
+            let message =
+                format!("has no column {}, so its events have no place in time; it is only listed", spec.start);
+            super::push(problems, Problem { path: file.path.clone(), message });
+        }
         return None;
     }
     let shared = Shared {
@@ -226,7 +230,7 @@ pub fn read(
             }
             let chunk = u32::try_from(first_row)
                 .map_err(|_| too_many(file))
-                .and_then(|first_row| read_chunk(file, span, first_row, &shared));
+                .and_then(|first_row| read_chunk(file, span, first_row, &shared, problems));
             steps.done(span.rows as u64, &spec.table);
             chunk.map_err(|problem| super::push(problems, problem)).ok()
         });
@@ -266,7 +270,13 @@ impl Shared<'_> {
     }
 }
 
-fn read_chunk(file: &TableFile, span: Span, first_row: u32, shared: &Shared) -> Result<Chunk, Problem> {
+fn read_chunk(
+    file: &TableFile,
+    span: Span,
+    first_row: u32,
+    shared: &Shared,
+    problems: &Mutex<Vec<Problem>>,
+) -> Result<Chunk, Problem> {
     let spec = shared.spec;
     let mut columns = vec![spec.start, "pcore_idx", "tensor_instruction_type"];
     columns.extend(spec.end);
@@ -285,7 +295,10 @@ fn read_chunk(file: &TableFile, span: Span, first_row: u32, shared: &Shared) -> 
     {
         columns.retain(|c| *c != duration);
     }
-    let batch = file.read(span, &columns)?;
+    let (batch, problem) = file.read(span, &columns)?;
+    if let Some(problem) = problem {
+        super::push(problems, problem);
+    }
     let rows = batch.num_rows();
     let read_ints = |name: &str| column(&batch, name).and_then(|c| ints(c.as_ref()));
 

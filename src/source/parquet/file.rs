@@ -187,37 +187,56 @@ impl TableFile {
         None
     }
 
-    /// Reads those of `columns` that exist, text as dictionaries of bytes.
+    /// Reads those of `columns` that exist, text as dictionaries of bytes. Where some columns are damaged, the others
+    /// are returned together with the problem.
     ///
     /// # Errors
-    /// Says which rows are damaged.
-    pub fn read(&self, span: Span, columns: &[&str]) -> Result<RecordBatch, Problem> {
-        self.read_as(&self.coded, span, Some(columns))
+    /// Says which rows are damaged, where no column can be read.
+    pub fn read(&self, span: Span, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        let wanted: Vec<&str> = self.columns().filter(|c| columns.contains(c)).collect();
+        if let Some(batch) = self.decode(&self.coded, span, &wanted) {
+            return Ok((batch, None));
+        }
+        let one = |name: &&str| self.decode(&self.coded, span, &[name]).ok_or_else(|| (*name).to_string());
+        let (mut whole, mut damaged) = (Vec::new(), Vec::new());
+        for column in wanted.iter().map(one) {
+            match column {
+                Ok(batch) => whole.extend(batch.schema().fields().iter().cloned().zip(batch.columns().iter().cloned())),
+                Err(name) => damaged.push(name),
+            }
+        }
+        let lost = |what: &str| Problem {
+            path: self.path.clone(),
+            message: format!(
+                "{what} in rows {} to {} of row group {}; copy the file again or process the capture again",
+                span.skip,
+                span.skip + span.rows,
+                span.group
+            ),
+        };
+        let (fields, arrays): (Vec<_>, Vec<_>) = whole.into_iter().unzip();
+        match RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays) {
+            Ok(batch) => Ok((batch, Some(lost(&format!("damaged and left out: {}", damaged.join(", ")))))),
+            Err(_) => Err(lost("damaged and left out: everything")),
+        }
     }
 
-    /// Reads all columns (or those named) of some rows, text as bytes.
-    ///
-    /// # Errors
-    /// Says which rows are damaged.
-    pub fn read_plain(&self, span: Span, columns: Option<&[&str]>) -> Result<RecordBatch, Problem> {
-        self.read_as(&self.plain, span, columns)
+    /// Reads all columns (or those named) of some rows, text as bytes; `None` where they are damaged.
+    #[must_use]
+    pub fn read_plain(&self, span: Span, columns: Option<&[&str]>) -> Option<RecordBatch> {
+        let all: Vec<&str> = self.columns().collect();
+        self.decode(&self.plain, span, columns.unwrap_or(&all))
     }
 
-    fn read_as(
-        &self,
-        meta: &ArrowReaderMetadata,
-        span: Span,
-        columns: Option<&[&str]>,
-    ) -> Result<RecordBatch, Problem> {
+    fn decode(&self, meta: &ArrowReaderMetadata, span: Span, columns: &[&str]) -> Option<RecordBatch> {
         let group_rows = usize::try_from(meta.metadata().row_group(span.group).num_rows()).unwrap_or(0);
         let read = || -> Option<RecordBatch> {
-            let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.shared.clone(), meta.clone());
-            if let Some(columns) = columns {
-                let fields = meta.schema().fields();
-                let roots = (0..fields.len()).filter(|&i| columns.contains(&fields[i].name().as_str()));
-                builder = builder.with_projection(ProjectionMask::roots(meta.parquet_schema(), roots));
-            }
-            builder = builder.with_row_groups(vec![span.group]).with_batch_size(span.rows.max(1));
+            let fields = meta.schema().fields();
+            let roots = (0..fields.len()).filter(|&i| columns.contains(&fields[i].name().as_str()));
+            let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.shared.clone(), meta.clone())
+                .with_projection(ProjectionMask::roots(meta.parquet_schema(), roots))
+                .with_row_groups(vec![span.group])
+                .with_batch_size(span.rows.max(1));
             if span.rows < group_rows {
                 let after = group_rows.saturating_sub(span.skip + span.rows);
                 builder = builder.with_row_selection(RowSelection::from(vec![
@@ -229,15 +248,7 @@ impl TableFile {
             let batch = builder.build().ok()?.next()?.ok()?;
             (batch.num_rows() == span.rows).then_some(batch)
         };
-        guard::catch(read).flatten().ok_or_else(|| Problem {
-            path: self.path.clone(),
-            message: format!(
-                "rows {} to {} of row group {} are damaged and left out; copy the file again or process the capture again",
-                span.skip,
-                span.skip + span.rows,
-                span.group
-            ),
-        })
+        guard::catch(read).flatten()
     }
 }
 

@@ -31,7 +31,7 @@ struct IdMap {
 
 impl IdMap {
     fn new(ids: &[Ints], rows: usize) -> IdMap {
-        let mut map = IdMap { slots: vec![[0, 0, NOWHERE]; rows + rows / 3 + 8], repeated: 0 };
+        let mut map = IdMap { slots: on_large_pages(rows + rows / 3 + 8, [0, 0, NOWHERE]), repeated: 0 };
         let mut row = 0u32;
         for piece in ids {
             for i in 0..piece.len() {
@@ -76,6 +76,25 @@ impl IdMap {
     }
 }
 
+/// `count` copies of `value`, on large pages where the system has them: a table that is read at random places misses
+/// the translation cache far less often there.
+fn on_large_pages<T: Copy>(count: usize, value: T) -> Vec<T> {
+    let mut slots: Vec<T> = Vec::with_capacity(count);
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 2 << 20;
+        let (start, bytes) = (slots.as_mut_ptr() as usize, count * size_of::<T>());
+        let aligned = start.next_multiple_of(PAGE);
+        let length = (start + bytes).saturating_sub(aligned) / PAGE * PAGE;
+        if length > 0 {
+            // SAFETY: the range lies within the vector's own allocation, and the advice changes no contents.
+            unsafe { libc::madvise(aligned as *mut libc::c_void, length, libc::MADV_HUGEPAGE) };
+        }
+    }
+    slots.resize(count, value);
+    slots
+}
+
 /// The nodes of the graph: tables with the ids of their rows.
 struct Nodes {
     tables: Vec<(String, u32)>,
@@ -88,7 +107,7 @@ fn read_ids(table: &Table, problems: &Mutex<Vec<Problem>>) -> Vec<Ints> {
     spans
         .par_iter()
         .map(|(file, span)| {
-            let ids = file.read(*span, &["id"]).map_err(|p| super::push(problems, p)).ok();
+            let ids = super::read_or_note(file, *span, &["id"], problems);
             ids.and_then(|b| ints(column(&b, "id")?.as_ref())).unwrap_or_else(|| Ints::missing(span.rows))
         })
         .collect()
@@ -157,7 +176,7 @@ pub fn read(tables: &[Table], opening: &Opening, steps: &Steps, problems: &Mutex
         flow.parts.iter().flat_map(|(_, file)| file.spans(1 << 18).into_iter().map(move |s| (file, s))).collect();
     let names_packets = || {
         spans.par_iter().any(|(file, span)| {
-            let Ok(batch) = file.read(*span, &["in_table", "out_table"]) else { return false };
+            let Ok((batch, _)) = file.read(*span, &["in_table", "out_table"]) else { return false };
             ["in_table", "out_table"].iter().any(|name| {
                 let names = column(&batch, name).and_then(|c| texts(c.as_ref()));
                 names.is_some_and(|n| n.entries.iter().any(|e| NODES[2].1.contains(&e.to_ascii_lowercase().as_str())))
@@ -174,7 +193,7 @@ pub fn read(tables: &[Table], opening: &Opening, steps: &Steps, problems: &Mutex
                 return None;
             }
             let wanted = ["in_id", "out_id", "in_table", "out_table", "dependency_type"];
-            let batch = file.read(*span, &wanted).map_err(|p| super::push(problems, p)).ok();
+            let batch = super::read_or_note(file, *span, &wanted, problems);
             steps.done(span.rows as u64, "Flow");
             let batch = batch?;
             let ids = |name: &str| column(&batch, name).and_then(|c| ints(c.as_ref()));

@@ -11,12 +11,15 @@ mod rows;
 mod samples;
 mod steps;
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arrow::array::RecordBatch;
 use rayon::prelude::*;
 
 use self::events::spec_of;
+use self::file::{Span, TableFile};
 use self::files::Table;
 use self::rows::ParquetRows;
 use self::steps::Steps;
@@ -30,6 +33,22 @@ use crate::store::{
 
 fn push(problems: &Mutex<Vec<Problem>>, problem: Problem) {
     problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+}
+
+/// Columns of some rows; what is damaged becomes a problem and is left out.
+fn read_or_note(file: &TableFile, span: Span, columns: &[&str], problems: &Mutex<Vec<Problem>>) -> Option<RecordBatch> {
+    match file.read(span, columns) {
+        Ok((batch, problem)) => {
+            if let Some(problem) = problem {
+                push(problems, problem);
+            }
+            Some(batch)
+        }
+        Err(problem) => {
+            push(problems, problem);
+            None
+        }
+    }
 }
 
 fn cancelled(path: &Path) -> Problem {
@@ -46,6 +65,37 @@ impl Rows for NotYet {
 
     fn ids(&self, _table: &str) -> Result<Option<Ids>, Problem> {
         Ok(None)
+    }
+}
+
+/// Rows of a profile whose index comes from the cache: its files are opened when the first row is asked for.
+pub fn rows_of(directory: &Path) -> Arc<dyn Rows> {
+    Arc::new(LaterRows { directory: directory.to_path_buf(), rows: OnceLock::new() })
+}
+
+struct LaterRows {
+    directory: PathBuf,
+    rows: OnceLock<Result<ParquetRows, Problem>>,
+}
+
+impl LaterRows {
+    fn get(&self) -> Result<&ParquetRows, Problem> {
+        let open = || {
+            let cancel = AtomicBool::new(false);
+            let opening = Opening { cancel: &cancel, report: &|_| {}, cache: None };
+            files::open(&self.directory, &opening, &mut Vec::new()).map(|tables| ParquetRows { tables })
+        };
+        self.rows.get_or_init(open).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Rows for LaterRows {
+    fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
+        self.get()?.row(table, row)
+    }
+
+    fn ids(&self, table: &str) -> Result<Option<Ids>, Problem> {
+        self.get()?.ids(table)
     }
 }
 

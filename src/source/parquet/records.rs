@@ -36,12 +36,10 @@ pub fn read(table: &Table, problems: &Mutex<Vec<Problem>>) -> Records {
             break;
         }
         for span in file.spans(1 << 16) {
-            let batch = match file.read_plain(span, None) {
-                Ok(batch) => batch,
-                Err(problem) => {
-                    super::push(problems, problem);
-                    continue;
-                }
+            let Some(batch) = file.read_plain(span, None) else {
+                let message = "is damaged; copy the file again or process the capture again".into();
+                super::push(problems, Problem { path: file.path.clone(), message });
+                continue;
             };
             let schema = batch.schema();
             for field in schema.fields() {

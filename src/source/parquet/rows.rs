@@ -31,13 +31,13 @@ impl Rows for ParquetRows {
         let span = file.span_of_row(u64::from(row) - before).ok_or_else(missing)?;
         let names: Vec<&str> = file.columns().collect();
         let read = |names: &[&str]| match file.read_plain(span, Some(names)) {
-            Ok(batch) => fields(&batch),
+            Some(batch) => fields(&batch),
             // One damaged column costs only itself.
-            Err(_) => names
+            None => names
                 .iter()
                 .flat_map(|name| match file.read_plain(span, Some(&[name])) {
-                    Ok(batch) => fields(&batch),
-                    Err(_) => {
+                    Some(batch) => fields(&batch),
+                    None => {
                         let value = crate::model::Value::Text("(damaged in the file)".into());
                         vec![Field { name: (*name).to_string(), value }]
                     }
@@ -55,7 +55,7 @@ impl Rows for ParquetRows {
             .par_iter()
             .map(|(file, span)| {
                 let lost = || Some((vec![-1; span.rows], false));
-                let Ok(batch) = file.read(*span, &["id"]) else { return lost() };
+                let Ok((batch, _)) = file.read(*span, &["id"]) else { return lost() };
                 // Ids that are no numbers (a semaphore's name) cannot be looked up by number.
                 let Some(ids) = column(&batch, "id").and_then(|c| ints(c.as_ref())) else { return lost() };
                 if span.rows > 0 && (0..span.rows).all(|i| ids.at(i).is_none()) {

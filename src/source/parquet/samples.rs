@@ -75,7 +75,7 @@ pub fn read(
             if opening.cancelled() {
                 return None;
             }
-            let batch = file.read(*span, &wanted).map_err(|p| super::push(problems, p)).ok();
+            let batch = super::read_or_note(file, *span, &wanted, problems);
             steps.done(span.rows as u64, &table.name);
             let batch = batch?;
             let times = ints(column(&batch, "timestamp")?.as_ref())?;

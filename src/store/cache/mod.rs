@@ -1,0 +1,208 @@
+//! The on-disk cache of an indexed profile: written after the profile is usable, mapped when it is opened again.
+//!
+//! One file per profile, named after the profile's path. It is written under a temporary name and renamed, and it is
+//! used only if it was made by this very index version from files of these very names, sizes and times. Any doubt means
+//! that the profile is read again.
+
+mod archive;
+mod parts;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
+
+use self::archive::{Reader, Writer};
+use super::{Problem, ProfileInfo, Records, Rows, Store, TableInfo};
+
+/// Changes whenever what is written here changes its meaning.
+const INDEX_VERSION: u32 = 1;
+
+/// Caches that nobody opened for this long are old.
+const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// What a profile was read from: names, sizes and times of its files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    path: PathBuf,
+    files: Vec<(String, u64, u64)>,
+}
+
+impl Fingerprint {
+    /// Looks at a file, or at the files of a directory; `None` where that is not possible.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Fingerprint> {
+        let path = fs::canonicalize(path).ok()?;
+        let entry = |path: &Path| {
+            let meta = fs::metadata(path).ok()?;
+            let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            meta.is_file().then_some((name, meta.len(), modified))
+        };
+        let mut files: Vec<_> = if path.is_dir() {
+            fs::read_dir(&path).ok()?.flatten().filter_map(|e| entry(&e.path())).collect()
+        } else {
+            entry(&path).into_iter().collect()
+        };
+        files.sort();
+        Some(Fingerprint { path, files })
+    }
+
+    /// The file that caches what is at this path.
+    fn file(&self, directory: &Path) -> PathBuf {
+        // FNV-1a: a name that stays the same from run to run. A clash costs only a rebuild.
+        let hash = self
+            .path
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        directory.join(format!("{hash:016x}.arrow"))
+    }
+}
+
+/// The part of a store that is written as JSON.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    fingerprint: Fingerprint,
+    info: ProfileInfo,
+    tables: Vec<TableInfo>,
+    range: Option<(i64, i64)>,
+    records: Vec<Records>,
+    problems: Vec<Problem>,
+    parts: parts::Shape,
+}
+
+/// The directory of the caches: `neuron-scope` in the user's cache directory.
+#[must_use]
+pub fn directory() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("neuron-scope"))
+}
+
+/// Writes the cache of a store that was just read from files as `fingerprint` says. Returns its size in bytes; `None`
+/// where it was cancelled.
+///
+/// # Errors
+/// Says which file could not be written and what to do.
+pub fn save(
+    store: &Store,
+    fingerprint: &Fingerprint,
+    directory: &Path,
+    cancel: &AtomicBool,
+) -> Result<Option<u64>, Problem> {
+    let target = fingerprint.file(directory);
+    let partial = target.with_extension(format!("{}.partial", std::process::id()));
+    let fail = |message: String| Problem { path: target.clone(), message };
+    let written = write(store, fingerprint, &partial, cancel);
+    let result = match written {
+        Ok(true) => fs::rename(&partial, &target)
+            .and_then(|()| fs::metadata(&target))
+            .map(|meta| Some(meta.len()))
+            .map_err(|e| fail(format!("the cache could not be put in place: {e}"))),
+        Ok(false) => Ok(None),
+        Err(e) => Err(fail(format!("the cache could not be written ({e}); free some space, or use --no-cache"))),
+    };
+    if !matches!(result, Ok(Some(_))) {
+        let _ = fs::remove_file(&partial);
+    }
+    result
+}
+
+fn write(store: &Store, fingerprint: &Fingerprint, path: &Path, cancel: &AtomicBool) -> Result<bool, ArrowError> {
+    let other = |e: io::Error| ArrowError::IoError(e.to_string(), e);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(other)?;
+    }
+    let mut out = Writer::new(fs::File::create(path).map_err(other)?)?;
+    let mut go_on = || !cancel.load(Ordering::Relaxed);
+    let Some(shape) = parts::write(store, &mut out, &mut go_on)? else { return Ok(false) };
+    let header = Header {
+        version: INDEX_VERSION,
+        fingerprint: fingerprint.clone(),
+        info: store.info.clone(),
+        tables: store.tables.clone(),
+        range: store.range,
+        records: store.records.clone(),
+        problems: store.problems.clone(),
+        parts: shape,
+    };
+    let json = serde_json::to_string(&header).map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+    out.texts("header", &[json])?;
+    out.finish()?;
+    Ok(true)
+}
+
+/// Opens the cache of the files that `fingerprint` describes; `None` where there is none or it is not true any more.
+/// Full rows are read by `rows`, which is asked only when needed.
+#[must_use]
+pub fn load(fingerprint: &Fingerprint, directory: &Path, rows: Arc<dyn Rows>) -> Option<Store> {
+    let path = fingerprint.file(directory);
+    let reader = Reader::open(&path)?;
+    let header: Header = serde_json::from_str(reader.texts("header")?.first()?).ok()?;
+    if header.version != INDEX_VERSION || header.fingerprint != *fingerprint {
+        return None;
+    }
+    let parts = parts::read(&reader, &header.parts)?;
+    // The time of last use, for pruning.
+    if let Ok(file) = fs::File::options().append(true).open(&path) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+    let ids = parts.events.iter().map(|_| OnceLock::new()).collect();
+    Some(Store {
+        info: header.info,
+        tables: header.tables,
+        range: header.range,
+        events: parts.events,
+        counters: parts.counters,
+        graph: parts.graph,
+        records: header.records,
+        problems: header.problems,
+        unsaved: None,
+        rows,
+        ids,
+    })
+}
+
+/// Removes caches that are of another version, whose profile is gone or changed, that nobody opened for a month, and
+/// what an interrupted writing left. Returns how many files went and their bytes.
+///
+/// # Errors
+/// Says why the directory could not be read.
+pub fn prune(directory: &Path) -> Result<(usize, u64), Problem> {
+    let mut removed = (0, 0);
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(removed),
+        Err(e) => {
+            return Err(Problem { path: directory.into(), message: format!("the caches cannot be listed: {e}") });
+        }
+    };
+    for path in entries.flatten().map(|e| e.path()) {
+        let Ok(meta) = fs::metadata(&path) else { continue };
+        let age = meta.modified().ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
+        let old = match path.extension().and_then(|e| e.to_str()) {
+            Some("arrow") => age > OLD || !is_true(&path),
+            // A writing that goes on is younger than this.
+            Some("partial") => age > Duration::from_secs(3600),
+            _ => false,
+        };
+        if old && fs::remove_file(&path).is_ok() {
+            removed = (removed.0 + 1, removed.1 + meta.len());
+        }
+    }
+    Ok(removed)
+}
+
+fn is_true(path: &Path) -> bool {
+    let header = || -> Option<Header> { serde_json::from_str(Reader::open(path)?.texts("header")?.first()?).ok() };
+    header().is_some_and(|h| {
+        h.version == INDEX_VERSION && Fingerprint::of(&h.fingerprint.path).is_some_and(|now| now == h.fingerprint)
+    })
+}
