@@ -140,7 +140,7 @@ pub const UNICODE: Glyphs = Glyphs {
     slice_right: "▌",
     slice_one: "█",
     merged: "▓",
-    transposing: "▒",
+    transposing: "▞",
     transpose: "ᵀ",
     levels: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
     wait: "─",
@@ -195,7 +195,7 @@ pub const ASCII: Glyphs = Glyphs {
     slice_right: "]",
     slice_one: "#",
     merged: "%",
-    transposing: ":",
+    transposing: "/",
     transpose: "T",
     levels: ["_", ".", ":", "-", "=", "+", "*", "#"],
     wait: "-",
@@ -300,7 +300,8 @@ pub fn to_ascii(buffer: &mut Buffer) {
 fn ascii_char(c: char) -> char {
     match c {
         '█' | '■' | '▉' | '▊' => '#',
-        '▓' | '▚' | '▞' => '%',
+        '▓' => '%',
+        '▚' | '▞' => '/',
         '▒' => ':',
         '░' | '·' | '∙' | '․' => '.',
         '▐' => '[',

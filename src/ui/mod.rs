@@ -2,7 +2,10 @@
 
 pub mod header;
 pub mod labels;
+mod levels;
 pub mod overview;
+pub mod palette;
 pub mod ruler;
+mod slices;
 pub mod theme;
 pub mod timeline;
