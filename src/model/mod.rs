@@ -1,5 +1,6 @@
 //! The vocabulary: plain types with no I/O and no dependency on other rooms.
 
+pub mod clock;
 pub mod engine;
 pub mod format;
 pub mod grid;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Value;
+
 /// A cell of a small table, in the form that the cache can write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -50,6 +52,21 @@ impl Datum {
         match self {
             Datum::Text(t) => Some(t),
             _ => None,
+        }
+    }
+}
+
+impl From<Value> for Datum {
+    fn from(value: Value) -> Datum {
+        match value {
+            Value::Null => Datum::Null,
+            Value::Bool(b) => Datum::Bool(b),
+            Value::Int(v) => Datum::Int(v),
+            Value::Uint(v) => Datum::Uint(v),
+            Value::Float(v) if v.is_finite() => Datum::Float(v),
+            Value::Float(_) => Datum::Null,
+            Value::Text(text) => Datum::Text(text),
+            list @ Value::List(_) => Datum::Text(list.to_json().to_string()),
         }
     }
 }

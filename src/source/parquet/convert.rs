@@ -11,7 +11,6 @@ use arrow::datatypes::{
 use rustc_hash::FxHashMap;
 
 use crate::model::Value;
-use crate::store::Datum;
 
 /// A column of integers. Rows that hold none read as `None`.
 pub struct Ints {
@@ -231,19 +230,5 @@ pub fn spelled(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
         other => other.to_json().to_string(),
-    }
-}
-
-/// A value in the form that small tables are kept in.
-pub fn datum(value: Value) -> Datum {
-    match value {
-        Value::Null => Datum::Null,
-        Value::Bool(b) => Datum::Bool(b),
-        Value::Int(v) => Datum::Int(v),
-        Value::Uint(v) => Datum::Uint(v),
-        Value::Float(v) if v.is_finite() => Datum::Float(v),
-        Value::Float(_) => Datum::Null,
-        Value::Text(text) => Datum::Text(text),
-        list @ Value::List(_) => Datum::Text(list.to_json().to_string()),
     }
 }

@@ -248,30 +248,10 @@ fn origin(records: &[Records]) -> Option<i64> {
         return system.get(0, "first_ts_ns")?.integer();
     }
     let metadata = find("Metadata")?;
-    let first = unix_nanos(metadata.get(0, "first_ts")?.text()?)?;
+    let first = crate::model::clock::unix_nanos(metadata.get(0, "first_ts")?.text()?)?;
     let hardware = metadata.get(0, "first_hw_timestamp")?.integer()?;
     // An epoch near 1970 is how writers say that they do not know.
     (first > 1_000_000_000).then(|| first.checked_sub(hardware)).flatten()
-}
-
-/// Nanoseconds since 1970 of `2025-12-18 15:35:56.592463782+00:00` or `2025-12-18T15:35:56Z`, in UTC.
-fn unix_nanos(text: &str) -> Option<i64> {
-    let (date, time) = text.trim().split_once(['T', ' '])?;
-    let time =
-        time.trim_end_matches(" UTC").trim_end_matches('Z').trim_end_matches("+00:00").trim_end_matches(" +0000");
-    let mut date = date.splitn(3, '-').map(|p| p.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let mut clock = time.splitn(3, ':');
-    let (hour, minute) = (clock.next()?.parse::<i64>().ok()?, clock.next()?.parse::<i64>().ok()?);
-    let (seconds, fraction) = clock.next()?.split_once('.').map_or((time.rsplit(':').next()?, ""), |(s, f)| (s, f));
-    let seconds = seconds.parse::<i64>().ok()?;
-    let digits: String = fraction.chars().take_while(char::is_ascii_digit).chain("000000000".chars()).take(9).collect();
-    let nanos = digits.parse::<i64>().ok()?;
-    // Days from civil date (proleptic Gregorian), counting years from March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days =
-        365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day - 1 - 719_468;
-    (days * 86_400 + hour * 3600 + minute * 60 + seconds).checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
 /// The throttling limit as a counter per core: `100 * k / n` percent while a row lasts, 100 otherwise.
@@ -303,19 +283,4 @@ fn throttle_limits(table: Option<&Table>, problems: &Mutex<Vec<Problem>>) -> Vec
         counters.push(Counter::new(key, Times::pack(times), Numbers::pack(limits)));
     }
     counters
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_read_in_the_forms_that_occur() {
-        assert_eq!(unix_nanos("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(unix_nanos("1970-01-01 00:00:00+00:00"), Some(0));
-        assert_eq!(unix_nanos("2025-12-18 15:35:56.592459482 +0000 UTC"), Some(1_766_072_156_592_459_482));
-        assert_eq!(unix_nanos("2025-12-18 15:35:56.592463782+00:00"), Some(1_766_072_156_592_463_782));
-        assert_eq!(unix_nanos("2000-02-29T00:00:01.5Z"), Some(951_782_401_500_000_000));
-        assert_eq!(unix_nanos("yesterday"), None);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::convert::{datum, value};
+use super::convert::value;
 use super::files::Table;
 use crate::store::{Problem, Records};
 
@@ -51,7 +51,7 @@ pub fn read(table: &Table, problems: &Mutex<Vec<Problem>>) -> Records {
             for row in 0..batch.num_rows() {
                 let cells = columns
                     .iter()
-                    .map(|c| c.map_or(crate::store::Datum::Null, |c| datum(value(batch.column(c).as_ref(), row))));
+                    .map(|c| c.map_or(crate::store::Datum::Null, |c| value(batch.column(c).as_ref(), row).into()));
                 records.rows.push(cells.collect());
             }
         }
