@@ -2,6 +2,7 @@
 
 mod discover;
 pub mod guard;
+pub mod legacy_json;
 pub mod neff;
 pub mod ntff;
 pub mod parquet;
