@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rustc_hash::FxHashMap;
 
 use crate::model::{Grid, Window};
-use crate::store::{EventRef, Lane};
+use crate::store::{Cell, EventRef, LabelKind, Lane};
 
 /// Why an event stands out; of several reasons the last in this order shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,8 @@ pub enum Emphasis {
 pub struct Emphases {
     /// Per table and reason the events, in order.
     sets: FxHashMap<(u16, Emphasis), Vec<u32>>,
+    /// A table and the key of a name in it: all events of that name stand out, as [`Emphasis::SameName`].
+    pub named: Option<(u16, u32)>,
     /// Whether all other events are dimmed.
     pub dim_others: bool,
 }
@@ -70,7 +72,7 @@ impl Emphases {
     /// Whether nothing stands out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sets.is_empty()
+        self.sets.is_empty() && self.named.is_none()
     }
 
     /// Why `event` stands out.
@@ -79,6 +81,26 @@ impl Emphases {
         let holds = |set: &[u32]| set.binary_search(&event.event).is_ok();
         let found = self.sets.iter().filter(|((table, _), set)| *table == event.table && holds(set));
         found.map(|((_, emphasis), _)| *emphasis).max().unwrap_or_default()
+    }
+
+    /// Adds to `row` the columns in which events of the highlighted name lie, as far as the event that stands for the
+    /// column, or the first that start in it, show.
+    pub fn add_named(&self, row: &mut Vec<Emphasis>, table: u16, lane: &Lane, windows: &[Window], cells: &[Cell]) {
+        let Some(labels) = lane.table().label(LabelKind::Name) else { return };
+        let Some((_, name)) = self.named.filter(|(named, _)| *named == table) else { return };
+        let is_named = |e: u32| labels.key(e as usize) == name;
+        for (i, (cell, window)) in cells.iter().zip(windows).enumerate() {
+            let mut found = cell.event.is_some_and(is_named);
+            if !found && cell.count > 1 {
+                let from = lane.starting_before(window.start);
+                let some = from..from + (cell.count as usize).min(LOOKED_AT);
+                found = some.filter_map(|i| lane.event(i)).any(is_named);
+            }
+            if found {
+                row.resize(cells.len(), Emphasis::None);
+                row[i] = row[i].max(Emphasis::SameName);
+            }
+        }
     }
 
     /// Per column of `grid` (and one more on either side) the strongest reason for which an event of `lane` stands
@@ -96,6 +118,9 @@ impl Emphases {
         row
     }
 }
+
+/// How many events of a column are looked at for a name.
+const LOOKED_AT: usize = 64;
 
 /// The part of a sorted `set` from `first` to `last`, both included.
 fn between(set: &[u32], first: u32, last: u32) -> &[u32] {

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::emphasis::{Emphases, Emphasis};
 use super::rates;
-use super::tracks::{Content, Node, NodeId, Tree};
+use super::tracks::{Content, Kind, Node, NodeId, Track, Tree};
 use crate::model::{Grid, Nanos, Window};
-use crate::store::{Cell, EventRef, Level, Store};
+use crate::store::{Cell, EventRef, Lane, Level, Store};
 
 /// One row of the timeline. Lists hold one entry per column and one more on either side, so that what the edge columns
 /// look like does not depend on where the screen ends: entry `k + 1` is column `k`.
@@ -89,7 +89,9 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
                 emphasis = emphases.row(track.table, &lane, grid);
             }
             let steps = steps.map_or_else(Vec::new, |counter| levels(store, counter, cells));
-            Body::Events { table: track.table, cells: lane.cells(cells.iter().copied()), steps }
+            let shown = lane.cells(cells.iter().copied());
+            emphases.add_named(&mut emphasis, track.table, &lane, cells, &shown);
+            Body::Events { table: track.table, cells: shown, steps }
         }
     };
     Row { body, emphasis, figure: figure(store, node, grid.window()) }
@@ -106,20 +108,31 @@ fn levels(store: &Store, counter: u32, cells: &[Window]) -> Vec<Option<Level>> {
 #[must_use]
 pub fn figure(store: &Store, node: &Node, window: Window) -> Option<Figure> {
     match &node.content {
-        Content::Group(activity) => Some(Figure::Active(activity.as_ref()?.share(store, window))),
+        Content::Group(activity) => {
+            let activity = activity.as_ref()?;
+            Some(match node.kind {
+                Kind::Instants => {
+                    let starts = |t: &Track| t.lane(store).map_or(0, |lane| starts_in(&lane, window));
+                    Figure::Count(activity.tracks.iter().map(starts).sum())
+                }
+                _ => Figure::Active(activity.share(store, window)),
+            })
+        }
         Content::Missing(_) => None,
         Content::Counter(counter) => Some(Figure::Mean(store.counters.get(*counter as usize)?.level(window)?.mean)),
         Content::Rate(rate) => rates::value(store, rate, window).map(Figure::Mean),
         Content::Events { track, .. } => {
             let lane = track.lane(store)?;
             Some(match node.kind {
-                super::tracks::Kind::Instants => {
-                    Figure::Count((lane.starting_before(window.end) - lane.starting_before(window.start)) as u64)
-                }
+                Kind::Instants => Figure::Count(starts_in(&lane, window)),
                 _ => Figure::Active(lane.active(window) as f64 / window.length() as f64),
             })
         }
     }
+}
+
+fn starts_in(lane: &Lane, window: Window) -> u64 {
+    (lane.starting_before(window.end) - lane.starting_before(window.start)) as u64
 }
 
 /// The event of a track at a moment: of those that run then, the one that started last, working before waiting.
@@ -204,7 +217,7 @@ pub fn next_track(
 pub fn overview(store: &Store, tree: &Tree, columns: u16) -> Vec<f32> {
     let grid = Grid::fit(store.whole(), columns);
     let cells: Vec<Window> = (0..i64::from(columns)).map(|k| grid.cell(k)).collect();
-    let engines = tree.nodes.iter().filter(|n| n.track().is_some() && n.kind == super::tracks::Kind::Slices);
+    let engines = tree.nodes.iter().filter(|n| n.track().is_some() && n.kind == Kind::Slices);
     let main = ["Instruction", "ActiveTime"].iter().find_map(|n| store.table_index(n));
     let tracks: Vec<_> = engines
         .filter(|n| main.is_none_or(|m| n.track().is_some_and(|t| t.table == m)))

@@ -267,6 +267,12 @@ impl<'a> Lane<'a> {
         self.sequence.is_empty()
     }
 
+    /// Whether no event has any length: they are moments.
+    #[must_use]
+    pub fn is_instants(&self) -> bool {
+        self.sequence.busy.covered.last().is_none_or(|&covered| covered == 0)
+    }
+
     /// The event at position `i` in order of start.
     #[must_use]
     pub fn event(&self, i: usize) -> Option<u32> {

@@ -18,7 +18,7 @@ pub const NARROW: u16 = 100;
 pub fn width(columns: u16) -> u16 {
     match columns {
         0..40 => 10.min(columns / 2),
-        40..NARROW => 14,
+        40..NARROW => 15,
         NARROW..160 => 20,
         _ => 24,
     }

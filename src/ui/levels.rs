@@ -39,12 +39,11 @@ pub(super) fn draw(
             match (part, most) {
                 (0, 0) if line + 1 == area.height => {
                     // Recorded, and nothing.
-                    cell.set_symbol(glyphs.levels[0]).set_style(Style::new().fg(faint));
+                    cell.set_symbol(glyphs.tick_minor).set_style(Style::new().fg(faint));
                 }
                 (0, 0) => {}
-                (0, most) if timeline.plain => {
-                    cell.set_symbol(glyphs.shades[0]).set_style(Style::new());
-                    let _ = most;
+                (0, _) if timeline.plain => {
+                    cell.set_symbol(glyphs.shades[0]);
                 }
                 (0, most) => {
                     cell.set_symbol(glyphs.levels[usize::from(most) - 1]).set_style(Style::new().fg(faint));

@@ -11,7 +11,7 @@ use super::slices::Slices;
 use super::theme::Theme;
 use super::{labels, levels};
 use crate::model::{Grid, Nanos, Window};
-use crate::query::tracks::{Content, Node};
+use crate::query::tracks::{Content, Kind, Node};
 use crate::query::viewport::{self, Body, Row};
 use crate::store::{EventRef, Level, Store};
 use crate::term::glyphs::Glyphs;
@@ -122,6 +122,12 @@ impl Timeline<'_> {
                     false => theme.counter,
                 };
                 levels::draw(self, row, found, line.node.scale, color, buffer);
+            }
+            Body::Shares(shares) if line.node.kind == Kind::Instants => {
+                let visible = shares.iter().skip(1).take(usize::from(row.width));
+                for (k, _) in visible.enumerate().filter(|(_, share)| **share > 0.0) {
+                    buffer.set_string(row.x + k as u16, row.y, self.glyphs.instant, Style::new().fg(theme.counter));
+                }
             }
             Body::Shares(shares) => {
                 let flat = |&s: &f32| (s > 0.0).then(|| Level { min: 0.0, mean: f64::from(s), max: f64::from(s) });

@@ -9,7 +9,7 @@ use super::name;
 use super::{Content, GroupBy, HOST_DEVICE, Kind, Node, NodeId, Quantity, Source, Track, TrackOptions, Tree};
 use crate::model::queue::without_core;
 use crate::model::{Engine, natural_cmp};
-use crate::store::{Store, flag};
+use crate::store::Store;
 
 /// One thing that is listed for each core, in the order of [`items`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Build<'_> {
             Item::HostDma,
             Item::Table("CC ops", "CcOp"),
             Item::Table("CC-cores", "CcInstruction"),
-            Item::Table("Core barriers", "CoreBarriers"),
+            Item::Table("Barriers", "CoreBarriers"),
             Item::Semaphores,
             Item::Table("Errors", "Error"),
         ]);
@@ -225,11 +225,8 @@ impl Build<'_> {
         track: Track,
         steps: Option<u32>,
     ) -> NodeId {
-        let table = &self.store.events[usize::from(track.table)];
-        let (count, instants) = track.lane(self.store).map_or((0, false), |lane| {
-            let first = lane.event(0).map(|e| table.flags[e as usize]);
-            (lane.len() as u64, first.is_some_and(|f| f & flag::INSTANT != 0))
-        });
+        let (count, instants) =
+            track.lane(self.store).map_or((0, false), |lane| (lane.len() as u64, lane.is_instants()));
         let id = self.add(parent, label, core, Content::Events { track: track.clone(), steps });
         let peak = steps.and_then(|c| self.store.counters[c as usize].peak());
         let node = self.node(id);

@@ -273,7 +273,7 @@ pub(super) fn spread(sums: &mut [i64], whole: Window, bucket: u64, a: Nanos, b: 
 fn working_spans(store: &Store, track: &Track) -> Vec<(Nanos, Nanos)> {
     let Some(lane) = track.lane(store) else { return Vec::new() };
     let table = lane.table();
-    let moments = lane.busy(store.whole()) == 0;
+    let moments = lane.is_instants();
     let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
     for e in (0..lane.len()).filter_map(|i| lane.event(i)).filter(|&e| table.is_work(e)) {
         let start = table.start(e);

@@ -92,6 +92,9 @@ impl Build<'_> {
     /// What the row of a group shows; `how` tells apart what the same group may show.
     fn set_activity(&mut self, id: NodeId, tracks: Vec<Track>, how: &str) {
         let key = format!("{} {how}", self.nodes[id as usize].key);
+        if tracks.iter().filter_map(|t| t.lane(self.store)).all(|lane| lane.is_instants()) {
+            self.node(id).kind = Kind::Instants;
+        }
         let activity = self.cache.activity(self.store, &key, tracks);
         self.node(id).content = Content::Group(Some(activity));
     }
@@ -241,8 +244,8 @@ impl Build<'_> {
         tracks: Vec<(String, Track)>,
     ) {
         if let [(own, track)] = tracks.as_slice() {
-            // What a number tells apart keeps its own name.
-            let own_name = own.ends_with(|c: char| c.is_ascii_digit());
+            // Engines and cores are known by their numbers.
+            let own_name = own.starts_with(HOST_DEVICE) || own.starts_with("CC-core");
             let id = self.events_node(parent, if own_name { own } else { label }, core, track.clone(), None);
             let full = name::full(if own.is_empty() { label } else { own }, core, self.several);
             self.node(id).full = full;

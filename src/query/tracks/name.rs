@@ -10,41 +10,54 @@ pub(super) fn full(name: &str, core: Option<i64>, several: bool) -> String {
     }
 }
 
-/// Names that are too long for the narrow layout.
+/// Words that are too long for the narrow layout.
 const SHORTER: [(&str, &str); 15] = [
     ("TensorMatrix", "TensMat"),
+    (" sequencer", "/sq"),
+    (" compute", "/cp"),
     ("Throttle", "Throttl"),
     ("Semaphores", "Semaph"),
-    ("Core barriers", "Barrier"),
+    ("Barriers", "Barrier"),
     ("Pending DMA", "PendDMA"),
     ("DMA rate", "DMA/s"),
     ("HBM rate", "HBM/s"),
-    ("Host DMA rate", "Host/s"),
+    ("Host DMA/s", "Host/s"),
     ("Host-device DMA-E", "Host-E"),
     ("Host-device DMA", "HostDMA"),
-    ("CC ops stream ", "CC "),
     ("Executions", "Exec."),
     ("cumulative", "cumul."),
-    ("sequencer", "sequ."),
-    ("compute", "comp."),
+    ("partition", "par"),
 ];
 
 /// The name in at most [`SHORT`] columns, with the core where there are several: `TensMat·0`.
 pub(super) fn short(name: &str, core: Option<i64>, several: bool) -> String {
     let suffix = match core {
-        Some(core) if several => format!("·{core}"),
+        Some(core) if several && name != format!("nc{core}") => format!("·{core}"),
         _ => String::new(),
     };
     let room = SHORT.saturating_sub(suffix.chars().count());
+    let long = |name: &str| name.chars().count() > room;
     let mut name = name.to_owned();
-    for (long, short) in SHORTER {
-        if name.chars().count() > room && name.contains(long) {
-            name = name.replace(long, short);
+    for (word, shorter) in SHORTER {
+        if long(&name) {
+            name = name.replace(word, shorter);
         }
     }
-    let chars: Vec<char> = name.chars().collect();
-    if chars.len() > room && room > 4 {
-        // Queues and engines differ at the end of their names.
+    if long(&name) {
+        // `S[16] (qSyncIO0)` is semaphore 16, ring and engine tell `qSyncIO0-Q0-E64` from all others, and the first
+        // letters the engines.
+        if let Some((semaphore, _)) = name.split_once(" (") {
+            name = semaphore.to_owned();
+        } else if let Some(at) = name.find("-Q") {
+            name = name[at + 1..].to_owned();
+        } else if let Some((engine, part)) = name.rsplit_once('/') {
+            name = format!("{}/{part}", engine.chars().take(4).collect::<String>());
+        } else if let Some(queue) = name.strip_prefix('q') {
+            name = queue.to_owned();
+        }
+    }
+    if long(&name) && room > 4 {
+        let chars: Vec<char> = name.chars().collect();
         let tail = (room - 1) / 2;
         name = chars[..room - 1 - tail].iter().chain(['…'].iter()).chain(&chars[chars.len() - tail..]).collect();
     }
@@ -69,12 +82,21 @@ mod tests {
 
     #[test]
     fn short_names_fit_and_stay_distinct() {
-        let names = ["TensorMatrix", "Tensor", "qSyncIO0-Q0-E64", "qSyncIO0-Q0-E65", "qSyncIO1-Q0-E65", "DMA-E79"];
-        let mut shorts: Vec<String> = names.iter().map(|n| short(n, Some(0), true)).collect();
-        assert_eq!(shorts[0], "TensMat·0");
-        assert_eq!(shorts[5], "DMA-E79·0");
-        assert!(shorts.iter().all(|s| s.chars().count() <= SHORT), "{shorts:?}");
-        shorts.dedup();
-        assert!(shorts.len() >= 5);
+        let cases = [
+            ("TensorMatrix", "TensMat·0"),
+            ("Tensor compute", "Tens/cp·0"),
+            ("GpSimd sequencer", "GpSi/sq·0"),
+            ("DMA-E79", "DMA-E79·0"),
+            ("qSyncIO0-Q0-E64", "Q0-E64·0"),
+            ("qSyncIO0", "SyncIO0·0"),
+            ("qScalarDynamicHW", "Sca…cHW·0"),
+            ("S[19] (qVectorSpillReload0)", "S[19]·0"),
+            ("partition 32", "par 32·0"),
+            ("Host DMA rate", "Host/s·0"),
+            ("nc0", "nc0"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(short(name, Some(0), true), expected);
+        }
     }
 }
