@@ -3,7 +3,7 @@
 //! The vendor's model, worked out from its output: data is live from the start of the instruction that writes it to the
 //! end of the last instruction that reads it before it is overwritten, or of the one that wrote it where none reads it.
 //! Only regions that engines address directly count: what transfers bring in or take away, and scalars read through
-//! pointers, do not.
+//! pointers, do not; nor does a partial sum between two steps of its accumulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
