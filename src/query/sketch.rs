@@ -7,8 +7,8 @@ use crate::model::{Engine, Field, end_of};
 use crate::store::builder::{Builder, Chunk, TableInput};
 use crate::store::counter::Numbers;
 use crate::store::{
-    Counter, CounterKey, Datum, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo, ProfileKind,
-    Records, Rows, Store, Times,
+    Batch, Counter, CounterKey, Datum, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo,
+    ProfileKind, Records, Rows, Store, Times, Want,
 };
 
 /// An event of a sketch.
@@ -46,6 +46,10 @@ impl Rows for NoRows {
 
     fn ids(&self, _: &str) -> Result<Option<Ids>, Problem> {
         Ok(None)
+    }
+
+    fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod ids;
 pub mod max_tree;
 pub mod records;
+pub mod scan;
 pub mod sequence;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub use events::{EventTable, Group, GroupKey, LabelKind, Measure, flag};
 pub use graph::Graph;
 pub use ids::Ids;
 pub use records::{Datum, Records};
+pub use scan::{Batch, Scanned, Want};
 pub use sequence::{Cell, Lane, Sequence};
 
 use crate::model::{Field, Window};
@@ -88,6 +90,19 @@ pub trait Rows: Send + Sync {
     /// # Errors
     /// Says which file could not be read and what to do.
     fn ids(&self, table: &str) -> Result<Option<Ids>, Problem>;
+
+    /// Reads columns of all rows of `table`, and gives them to `visit` some rows at a time: in any order, and from
+    /// several threads at once. Stops when `visit` returns false. A table or column that does not exist is
+    /// [`Scanned::Missing`] or yields nothing.
+    ///
+    /// # Errors
+    /// Says which file could not be read and what to do; what was read before has been visited.
+    fn scan(
+        &self,
+        table: &str,
+        columns: &[(&str, Want)],
+        visit: &(dyn Fn(Batch) -> bool + Sync),
+    ) -> Result<(), Problem>;
 }
 
 /// An indexed profile.
@@ -212,6 +227,19 @@ impl Store {
     /// Says which file could not be read and what to do.
     pub fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
         self.rows.row(table, row)
+    }
+
+    /// Reads columns of all rows of any table of the source; see [`Rows::scan`]. Slow: call it off the UI thread.
+    ///
+    /// # Errors
+    /// Says which file could not be read and what to do.
+    pub fn scan(
+        &self,
+        table: &str,
+        columns: &[(&str, Want)],
+        visit: &(dyn Fn(Batch) -> bool + Sync),
+    ) -> Result<(), Problem> {
+        self.rows.scan(table, columns, visit)
     }
 
     /// The original ids of a table's rows, read when first asked for; `None` where it has none.

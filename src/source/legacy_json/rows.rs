@@ -11,7 +11,8 @@ use super::schema::{self, Column, core_of};
 use super::token::{self, Raw, Stop};
 use crate::model::{Field, Value};
 use crate::source::parquet::io_message;
-use crate::store::{Ids, Problem, Rows};
+use crate::store::scan::Gather;
+use crate::store::{Batch, Ids, Problem, Rows, Want};
 
 /// Where the rows of a table are, and how its columns are called.
 pub struct Source {
@@ -86,9 +87,79 @@ impl Rows for JsonRows {
         let ids = self.ids.get(table).filter(|ids| ids.any);
         Ok(ids.map(|ids| Ids::new(ids.bits.clone(), ids.unsigned)))
     }
+
+    fn scan(
+        &self,
+        table: &str,
+        columns: &[(&str, Want)],
+        visit: &(dyn Fn(Batch) -> bool + Sync),
+    ) -> Result<(), Problem> {
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let source = self.tables.get(table);
+        let count = match source {
+            Some(source) => source.offsets.len(),
+            None if table == "DmaPacketAggregated" => self.transfers.len(),
+            None => 0,
+        };
+        // The name of a packet's queue is not in its row.
+        let whole = source.is_none() || (table == "DmaPacket" && names.contains(&"queue_name"));
+        let mut window = Vec::new();
+        let mut at = 0;
+        for first in (0..count).step_by(SCAN_ROWS) {
+            let rows = SCAN_ROWS.min(count - first);
+            let mut gathers: Vec<Gather> = columns.iter().map(|(_, want)| Gather::new(*want)).collect();
+            for row in first..first + rows {
+                let values: Vec<Option<Value>> = match source.filter(|_| !whole) {
+                    Some(source) => {
+                        let bytes = self.near(source.offsets[row], &mut window, &mut at)?;
+                        schema::pick(bytes, source.columns, &names, self.unit)
+                    }
+                    None => {
+                        let mut fields = self.row(table, row as u32)?;
+                        let mut take = |name: &str| {
+                            let place = fields.iter().position(|f| f.name == name)?;
+                            Some(fields.swap_remove(place).value)
+                        };
+                        names.iter().map(|name| take(name)).collect()
+                    }
+                };
+                values.iter().zip(&mut gathers).for_each(|(value, gather)| gather.push(value.as_ref()));
+            }
+            let columns = gathers.into_iter().map(Gather::finish).collect();
+            if !visit(Batch { first_row: first as u32, rows, columns }) {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
+/// Rows that are read together in a scan.
+const SCAN_ROWS: usize = 1 << 14;
+/// Bytes that are read together in a scan.
+const SCAN_BYTES: usize = 1 << 20;
+
 impl JsonRows {
+    /// The bytes from `offset` on, up to the end of the object that begins there or further; rows are mostly near each
+    /// other, so `window`, which begins at `at`, is moved only when the next one lies beyond it.
+    fn near<'w>(&self, offset: u64, window: &'w mut Vec<u8>, at: &mut u64) -> Result<&'w [u8], Problem> {
+        let within = |window: &[u8], at: u64| {
+            let from = usize::try_from(offset.checked_sub(at)?).ok().filter(|from| *from < window.len())?;
+            token::nested_end(&window[from..], 0).ok().map(|_| from)
+        };
+        if let Some(from) = within(window, *at) {
+            return Ok(&window[from..]);
+        }
+        window.resize(SCAN_BYTES, 0);
+        let got = self.input.read_at(window, offset).map_err(|e| self.problem(io_message(&e)))?;
+        window.truncate(got);
+        *at = offset;
+        if within(window, offset).is_none() {
+            *window = self.object(offset)?;
+        }
+        Ok(window)
+    }
+
     /// Puts the name of a packet's queue in, which the row itself does not have.
     fn name_queue(&self, row: &[u8], fields: &mut Vec<Field>) {
         let mut lane = Lane::default();

@@ -271,25 +271,7 @@ pub fn fields(row: &[u8], columns: &[Column], unit: i64) -> Vec<Field> {
     let mut out: Vec<Field> = Vec::with_capacity(found.len() + 2);
     let mut taken: Vec<&str> = Vec::new();
     for &(key, name, how) in columns {
-        let Some(raw) = get(key) else { continue };
-        let value = match how {
-            How::Same => value_of(raw),
-            How::Integer => integer_or_same(raw),
-            How::Percent => raw.number().map_or(Value::Null, |v| Value::Float(v * 100.0)),
-            How::Time => raw.clamped().map_or_else(|| value_of(raw), |v| Value::Int(v.div_euclid(unit))),
-            How::End => match get("timestamp").and_then(Raw::clamped).zip(raw.clamped()) {
-                Some((start, length)) => Value::Int(start.saturating_add(length).div_euclid(unit)),
-                None => continue,
-            },
-            How::Core => match core_of(&raw.text()) {
-                Some(core) => Value::Int(core),
-                None => continue,
-            },
-            How::Activity => match raw.integer() {
-                Some(number) => Value::Text(format!("activity_{number}")),
-                None => value_of(raw),
-            },
-        };
+        let Some(value) = get(key).and_then(|raw| converted(how, raw, || get("timestamp"), unit)) else { continue };
         taken.push(key);
         out.push(Field { name: name.to_string(), value });
     }
@@ -302,6 +284,51 @@ pub fn fields(row: &[u8], columns: &[Column], unit: i64) -> Vec<Field> {
         rest.into_iter().map(|(key, raw)| Field { name: key.clone(), value: value_of(*raw) }).collect();
     out.extend(rest);
     out
+}
+
+/// The values of the columns `names` of the object at the start of `row`, by the same rules as [`fields`], without
+/// looking at the rest of it.
+pub fn pick(row: &[u8], columns: &[Column], names: &[&str], unit: i64) -> Vec<Option<Value>> {
+    let wanted: Vec<(&str, How)> = names
+        .iter()
+        .map(|name| {
+            let known = columns.iter().find(|(_, column, _)| column == name);
+            known.map_or((*name, How::Same), |(key, _, how)| (*key, *how))
+        })
+        .collect();
+    let mut found = vec![None; names.len()];
+    let mut start = None;
+    let _ = token::object(row, 0, |key, value| {
+        if key == b"timestamp" {
+            start = Some(value);
+        }
+        for ((wanted, _), found) in wanted.iter().zip(&mut found) {
+            if wanted.as_bytes() == key {
+                *found = Some(value);
+            }
+        }
+    });
+    let value = |((_, how), raw): (&(&str, How), Option<Raw>)| converted(*how, raw?, || start, unit);
+    wanted.iter().zip(found).map(value).collect()
+}
+
+/// What a column shows of `raw`; `start` is the row's `timestamp`. `None` where it shows nothing.
+fn converted<'a>(how: How, raw: Raw<'a>, start: impl FnOnce() -> Option<Raw<'a>>, unit: i64) -> Option<Value> {
+    Some(match how {
+        How::Same => value_of(raw),
+        How::Integer => integer_or_same(raw),
+        How::Percent => raw.number().map_or(Value::Null, |v| Value::Float(v * 100.0)),
+        How::Time => raw.clamped().map_or_else(|| value_of(raw), |v| Value::Int(v.div_euclid(unit))),
+        How::End => {
+            let (start, length) = start().and_then(Raw::clamped).zip(raw.clamped())?;
+            Value::Int(start.saturating_add(length).div_euclid(unit))
+        }
+        How::Core => Value::Int(core_of(&raw.text())?),
+        How::Activity => match raw.integer() {
+            Some(number) => Value::Text(format!("activity_{number}")),
+            None => value_of(raw),
+        },
+    })
 }
 
 fn integer_or_same(raw: Raw) -> Value {
