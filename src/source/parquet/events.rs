@@ -29,9 +29,15 @@ pub enum Grouping {
     Queue(&'static str),
     /// One group per text of a column, behind a prefix.
     Text(&'static str, &'static str),
+    /// One group per thread, stream or core of a process: `i-0b…/PID:7/neuron_rt/NC:0`.
+    Process,
     /// One group.
     Whole(&'static str),
 }
+
+/// The columns that [`Grouping::Process`] looks at.
+const PROCESS: [&str; 7] =
+    ["instance_id", "process_id", "trace_event_source", "framework_stream_id", "thread_id", "nc_idx", "pcore_idx"];
 
 /// How a table of events is read.
 #[derive(Clone, Debug)]
@@ -52,10 +58,13 @@ pub struct Spec {
     pub measures: &'static [(Measure, &'static [&'static str])],
     /// Whether something points at rows.
     pub keep_row_map: bool,
+    /// What the stored times count from, in the profile's own time.
+    pub origin: i64,
 }
 
 const fn spec(table: String, start: &'static str, end: Option<&'static str>, grouping: Grouping) -> Spec {
-    Spec { table, start, end, duration: Some("duration_ns"), grouping, labels: &[], measures: &[], keep_row_map: false }
+    let duration = Some("duration_ns");
+    Spec { table, start, end, duration, grouping, labels: &[], measures: &[], keep_row_map: false, origin: 0 }
 }
 
 /// How the table called `name` is read; `None` for tables that hold no events of their own.
@@ -121,10 +130,9 @@ pub fn spec_of(name: &str, table: &Table, has_instructions: bool) -> Option<Spec
         "ActiveTime" if !has_instructions => {
             Spec { labels: &[(Name, &["engine"])], ..spec(named, "start_ts", spans, Grouping::Engine("engine")) }
         }
-        "SystemProfileEvents" => Spec {
-            labels: &[(Name, &["name"])],
-            ..spec(named, "start_ts", spans, Grouping::Text("", "trace_event_source"))
-        },
+        "SystemProfileEvents" => {
+            Spec { labels: &[(Name, &["name"])], ..spec(named, "start_ts", spans, Grouping::Process) }
+        }
         known if KNOWN_WITHOUT_TRACK.contains(&known) => return None,
         // A table that this version does not know, but that has times: a track of its own.
         _ => {
@@ -283,8 +291,11 @@ fn read_chunk(
     columns.extend(spec.duration);
     columns.extend(match spec.grouping {
         Grouping::Engine(c) | Grouping::Numbered(_, c) | Grouping::Queue(c) | Grouping::Text(_, c) => Some(c),
-        Grouping::Whole(_) => None,
+        Grouping::Process | Grouping::Whole(_) => None,
     });
+    if spec.grouping == Grouping::Process {
+        columns.extend(PROCESS);
+    }
     if matches!(spec.grouping, Grouping::Numbered(_, "engine_idx")) {
         columns.push("queue_name");
     }
@@ -316,6 +327,7 @@ fn read_chunk(
     for row in 0..rows {
         match times.at(row) {
             Some((start, end, reversed)) => {
+                let (start, end) = (start.saturating_sub(spec.origin), end.saturating_sub(spec.origin));
                 range = Some(range.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
                 starts.push(start);
                 lengths.push(length(start, end));
@@ -437,6 +449,9 @@ fn mark_classes(batch: &RecordBatch, flags: &mut [u8]) {
 }
 
 fn group_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared) -> Keys {
+    if shared.spec.grouping == Grouping::Process {
+        return process_keys(batch, rows, dated, shared);
+    }
     let cores = column(batch, "pcore_idx").and_then(|c| ints(c.as_ref()));
     let core = |row: usize| cores.as_ref().and_then(|c| c.at(row));
     let text_of = |name: &str| column(batch, name).and_then(|c| texts(c.as_ref()));
@@ -464,6 +479,7 @@ fn group_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared)
         pack(&keys)
     };
     match shared.spec.grouping {
+        Grouping::Process => Keys::pack(&vec![0; rows], 1),
         Grouping::Whole(name) => {
             let name = if name.is_empty() { &shared.spec.table } else { name };
             keys_by(&|_| None, &|_| (None, name.to_string()))
@@ -502,4 +518,35 @@ fn group_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared)
             keys_by(&|row| text.as_ref()?.keys[row].map(i64::from), &named)
         }
     }
+}
+
+/// Groups of system events: instance, process, source, and what runs in it.
+fn process_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared) -> Keys {
+    let columns = PROCESS.map(|name| column(batch, name).and_then(|c| texts(c.as_ref())));
+    let mut known: FxHashMap<[Option<u32>; 7], u32> = FxHashMap::default();
+    let keys: Vec<u32> = (0..rows)
+        .map(|row| {
+            if !dated[row] {
+                return 0;
+            }
+            let by = std::array::from_fn(|i| columns[i].as_ref().and_then(|c| c.keys[row]));
+            *known.entry(by).or_insert_with(|| {
+                let text = |i: usize| match (&columns[i], by[i]) {
+                    (Some(column), Some(key)) => Some(column.entries[key as usize].as_str()),
+                    _ => None,
+                };
+                let or = |i: usize| text(i).unwrap_or("?");
+                let within = match (text(2), text(3)) {
+                    (Some("framework"), Some(stream)) => format!("Stream:{stream}"),
+                    (Some("framework"), None) => format!("TID:{}", or(4)),
+                    (Some("neuron_rt"), _) => format!("NC:{}", or(5)),
+                    (Some("neuron_hw"), _) => format!("NC{}:{}", or(5), or(6)),
+                    _ => format!("TID:{}", or(4)),
+                };
+                let name = format!("{}/PID:{}/{}/{within}", or(0), or(1), or(2));
+                shared.groups.key(GroupKey { core: None, engine: None, name })
+            })
+        })
+        .collect();
+    pack(&keys)
 }

@@ -163,9 +163,15 @@ impl Reading<'_> {
     fn fill(&self, builder: &mut Builder) {
         let named = |name: &str| self.tables.iter().find(|t| t.name == name);
         let has_instructions = named("Instruction").is_some_and(|t| t.rows() > 0);
-        let specs: Vec<_> =
-            self.tables.iter().filter_map(|t| Some((t, spec_of(&t.name, t, has_instructions)?))).collect();
         let samples: Vec<_> = self.tables.iter().filter_map(|t| Some((t, samples::columns_of(&t.name)?))).collect();
+        builder.records = records::TABLES
+            .iter()
+            .filter_map(|name| named(name))
+            .map(|table| records::read(table, self.problems))
+            .collect();
+        builder.info.origin_unix_ns = origin(&builder.records);
+        let specs: Vec<_> =
+            self.tables.iter().filter_map(|t| Some((t, self.spec(t, builder, has_instructions)?))).collect();
         let flow_rows = named("Flow").map_or(0, Table::rows);
         let total = specs.iter().map(|(t, _)| t.rows()).sum::<u64>()
             + samples.iter().map(|(t, _)| t.rows()).sum::<u64>()
@@ -173,12 +179,6 @@ impl Reading<'_> {
         let steps = Steps::new(self.opening, total);
         steps.step("reading the footers");
 
-        builder.records = records::TABLES
-            .iter()
-            .filter_map(|name| named(name))
-            .map(|table| records::read(table, self.problems))
-            .collect();
-        builder.info.origin_unix_ns = origin(&builder.records);
         builder.counters.extend(throttle_limits(named("Throttle"), self.problems));
 
         // The largest first: instructions are what people look for.
@@ -215,6 +215,15 @@ impl Reading<'_> {
             builder.indexed(table, range);
         }
         builder.counters.extend(counters);
+    }
+
+    fn spec(&self, table: &Table, builder: &mut Builder, has_instructions: bool) -> Option<events::Spec> {
+        let mut spec = spec_of(&table.name, table, has_instructions)?;
+        if table.name == "SystemProfileEvents" {
+            // Stored times are Unix times; without a recorded start of the trace they stay so.
+            spec.origin = *builder.info.origin_unix_ns.get_or_insert(0);
+        }
+        Some(spec)
     }
 
     /// Shows the first instructions before the rest is read.

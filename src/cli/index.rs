@@ -1,0 +1,116 @@
+//! `index PATH`: build the cache now.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::model::format::{format_bytes, format_count};
+use crate::source::{OpenEvent, Opening, Progress, discover, open};
+use crate::store::{Problem, cache};
+use crate::term::text::escape;
+
+/// Arguments of `index`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Profile directories, data paths or files
+    #[arg(required_unless_present = "prune")]
+    pub paths: Vec<PathBuf>,
+    /// Remove caches that are old, or whose profile is gone or changed
+    #[arg(long)]
+    pub prune: bool,
+}
+
+/// Builds or prunes caches. Returns the exit status: 0, or 2 where something could not be done.
+pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
+    let Some(directory) = directory else {
+        eprintln!("no directory for caches: set HOME or XDG_CACHE_HOME");
+        return 2;
+    };
+    let mut failed = false;
+    let mut fail = |problem: &Problem| {
+        eprintln!("{}: {}", escape(&problem.path.to_string_lossy()), escape(&problem.message));
+        failed = true;
+    };
+    if args.prune {
+        match cache::prune(directory) {
+            Ok((files, bytes)) => println!("removed {} caches, {}", format_count(files as u64), format_bytes(bytes)),
+            Err(problem) => fail(&problem),
+        }
+    }
+    for path in &args.paths {
+        match discover(path) {
+            Ok(found) => found.iter().for_each(|f| {
+                if let Err(problem) = index(f, directory) {
+                    fail(&problem);
+                }
+            }),
+            Err(problem) => fail(&problem),
+        }
+    }
+    if failed { 2 } else { 0 }
+}
+
+fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let bar = Bar::new();
+    let began = Instant::now();
+    let report = |event: OpenEvent| {
+        if let OpenEvent::Progress(progress) = event {
+            bar.show(&progress);
+        }
+    };
+    let store = open(found, &Opening { cancel: &cancel, report: &report, cache: Some(directory) });
+    bar.clear();
+    let store = store?;
+    let read = began.elapsed();
+    let name = escape(&store.info.name).into_owned();
+    if store.unsaved.is_none() {
+        println!("{name}: indexed already");
+        return Ok(());
+    }
+    bar.show(&Progress { step: "writing the cache".into(), done: 1, total: 1 });
+    let bytes = store.save_cache(directory, &cancel);
+    bar.clear();
+    let events: usize = store.events.iter().map(crate::store::EventTable::len).sum();
+    println!(
+        "{name}: {} events read in {:.1} s, cache of {} written in {:.1} s",
+        format_count(events as u64),
+        read.as_secs_f64(),
+        format_bytes(bytes?.unwrap_or(0)),
+        (began.elapsed() - read).as_secs_f64()
+    );
+    Ok(())
+}
+
+/// A progress bar on standard error, where that is a terminal.
+struct Bar {
+    last: Mutex<Option<Instant>>,
+    shown: bool,
+}
+
+impl Bar {
+    fn new() -> Bar {
+        Bar { last: Mutex::new(None), shown: std::io::stderr().is_terminal() }
+    }
+
+    fn show(&self, progress: &Progress) {
+        const WIDTH: u64 = 40;
+        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !self.shown || last.is_some_and(|l| l.elapsed() < Duration::from_millis(50)) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let filled = (progress.done.min(progress.total) * WIDTH / progress.total.max(1)) as usize;
+        let (done, rest) = ("#".repeat(filled), ".".repeat(WIDTH as usize - filled));
+        eprint!("\r\x1b[K[{done}{rest}] {}", escape(&progress.step));
+        let _ = std::io::stderr().flush();
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `info PATH`: what is there.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+
+use crate::model::format::format_count;
+use crate::model::length;
+use crate::model::time::format_duration;
+use crate::query::tracks::{Kind, leaves};
+use crate::source::{Found, Opening, discover, open};
+use crate::store::{Problem, ProfileKind, Store};
+use crate::term::text::escape;
+
+/// Arguments of `info`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Profile directories, data paths or files
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// All that `info` says of some paths.
+pub struct Info {
+    /// The profiles that could be read.
+    pub stores: Vec<Store>,
+    /// What could not.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks at `paths`.
+#[must_use]
+pub fn gather(paths: &[PathBuf], cache: Option<&Path>) -> Info {
+    let mut info = Info { stores: Vec::new(), problems: Vec::new() };
+    let cancel = AtomicBool::new(false);
+    for path in paths {
+        let found: Vec<Found> = match discover(path) {
+            Ok(found) => found,
+            Err(problem) => {
+                info.problems.push(problem);
+                continue;
+            }
+        };
+        for found in found {
+            match open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache }) {
+                Ok(store) => info.stores.push(store),
+                Err(problem) => info.problems.push(problem),
+            }
+        }
+    }
+    info
+}
+
+/// Prints what `paths` hold. Returns the exit status: 0, or 2 where nothing could be read.
+pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
+    let info = gather(&args.paths, cache);
+    if args.json {
+        println!("{}", info.to_json());
+    } else {
+        print!("{}", info.to_text());
+    }
+    for problem in &info.problems {
+        eprintln!("{}: {}", escape(&problem.path.to_string_lossy()), escape(&problem.message));
+    }
+    if info.stores.is_empty() { 2 } else { 0 }
+}
+
+fn kind_name(kind: ProfileKind) -> &'static str {
+    match kind {
+        ProfileKind::Device => "device",
+        ProfileKind::System => "system",
+        ProfileKind::Framework => "framework",
+        ProfileKind::Memory => "memory",
+    }
+}
+
+fn track_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Slices => "slices",
+        Kind::Counter => "counter",
+        Kind::Instants => "instants",
+        Kind::Map => "map",
+    }
+}
+
+/// Warnings that the profile's writer left, then what was wrong with its files.
+fn warnings(store: &Store) -> Vec<String> {
+    let Some(records) = store.records("Warning") else { return Vec::new() };
+    let text = |row, column| records.get(row, column).and_then(|d| d.text()).unwrap_or_default();
+    (0..records.rows.len()).map(|row| format!("{}: {}", text(row, "category"), text(row, "message"))).collect()
+}
+
+impl Info {
+    /// The JSON of CLI.md: profiles with tables, tracks and warnings, and problems.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let problem = |p: &Problem| json!({"path": p.path.to_string_lossy(), "message": p.message});
+        let of_files = self.stores.iter().flat_map(|s| &s.problems).map(problem);
+        json!({
+            "profiles": self.stores.iter().map(profile_json).collect::<Vec<_>>(),
+            "problems": self.problems.iter().map(problem).chain(of_files).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The same for people.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.stores.iter().map(profile_text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn profile_json(store: &Store) -> Value {
+    let tables: serde_json::Map<String, Value> = store.tables.iter().map(|t| (t.name.clone(), t.rows.into())).collect();
+    let tracks = leaves(store)
+        .into_iter()
+        .map(|(path, kind, events)| json!({"path": path, "kind": track_kind(kind), "events": events}));
+    json!({
+        "name": store.info.name,
+        "path": store.info.path.to_string_lossy(),
+        "kind": kind_name(store.info.kind),
+        "format": store.info.format,
+        "origin_unix_ns": store.info.origin_unix_ns,
+        "start_ns": store.range.map(|r| r.0),
+        "end_ns": store.range.map(|r| r.1),
+        "tables": tables,
+        "tracks": tracks.collect::<Vec<_>>(),
+        "dependencies": store.graph.as_ref().map(crate::store::Graph::edges),
+        "warnings": warnings(store),
+    })
+}
+
+fn profile_text(store: &Store) -> String {
+    use std::fmt::Write;
+    let mut out = String::new();
+    let info = &store.info;
+    let _ = writeln!(out, "{}  ({} profile, {})", escape(&info.name), kind_name(info.kind), info.format);
+    let _ = writeln!(out, "  {}", escape(&info.path.to_string_lossy()));
+    if let Some((start, end)) = store.range {
+        let _ = writeln!(out, "  {} ns to {} ns, {}", start, end, format_duration(length(start, end)));
+    }
+    if let Some(origin) = info.origin_unix_ns {
+        let _ = writeln!(out, "  time 0 is Unix time {origin} ns");
+    }
+    for column in ["instance_type", "compiler_version", "runtime_version", "driver_version", "explorer_version"] {
+        if let Some(text) = store.fact("Metadata", column).and_then(|d| d.text()) {
+            let _ = writeln!(out, "  {column}: {}", escape(text));
+        }
+    }
+    for warning in warnings(store) {
+        let _ = writeln!(out, "  ! {}", escape(&warning));
+    }
+    for problem in &store.problems {
+        let file = problem.path.file_name().unwrap_or(problem.path.as_os_str()).to_string_lossy();
+        let _ = writeln!(out, "  ! {}: {}", escape(&file), escape(&problem.message));
+    }
+    let _ = writeln!(out, "\n  tables");
+    for table in &store.tables {
+        let _ = writeln!(out, "  {:>14}  {}", format_count(table.rows), escape(&table.name));
+    }
+    if let Some(graph) = &store.graph {
+        let _ = writeln!(out, "  {:>14}  dependencies between events", format_count(graph.edges() as u64));
+    }
+    let _ = writeln!(out, "\n  tracks");
+    for (path, kind, events) in leaves(store) {
+        let _ = writeln!(out, "  {:>14}  {:<9} {}", format_count(events), track_kind(kind), escape(&path));
+    }
+    out
+}
