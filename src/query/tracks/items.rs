@@ -40,7 +40,8 @@ impl Build<'_> {
             _ => By::Track,
         };
         let named = |(label, sequence): &(String, Arc<Sequence>)| {
-            let goes_on = label.is_empty() || label.starts_with(' ');
+            // The halves of a split are named after the engine; a recorded name stays as it is.
+            let goes_on = label.is_empty() || (matches!(by, By::Sequencer) && label.starts_with(' '));
             let label = if goes_on { format!("{own}{label}") } else { label.clone() };
             (label, Track::picked(table, sequence))
         };
