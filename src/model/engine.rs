@@ -34,7 +34,7 @@ impl Engine {
     /// Reads the names used by the schema (`tensor`), the viewer (`Tensor`) and the hardware (`PE`, `DVE`, …).
     #[must_use]
     pub fn parse(text: &str) -> Option<Engine> {
-        Some(match text.trim().to_ascii_lowercase().as_str() {
+        Some(match text.to_ascii_lowercase().as_str() {
             "tensor" | "pe" | "tensore" => Engine::Tensor,
             "vector" | "dve" | "vectore" => Engine::Vector,
             "scalar" | "act" | "activation" | "scalare" => Engine::Scalar,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::legacy_json::{Kind, sniff_file};
 use super::parquet::files;
 use super::{Format, Found};
 use crate::store::{Problem, ProfileKind};
@@ -34,10 +35,15 @@ pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
             continue;
         }
         match look_into(&directory) {
-            Ok(Some(profile)) => found.push(profile),
-            Ok(None) if level < MOST_LEVELS => pending.extend(directories(&directory).map(|d| (d, level + 1))),
-            Ok(None) => {}
+            Ok(Some(profile)) => {
+                found.push(profile);
+                continue;
+            }
+            Ok(None) => found.extend(json_profiles(&directory)),
             Err(problem) => unreadable.push(problem),
+        }
+        if level < MOST_LEVELS {
+            pending.extend(directories(&directory).map(|d| (d, level + 1)));
         }
     }
     if found.is_empty() {
@@ -65,6 +71,25 @@ fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     Ok(Some(Found { name: name_of(directory), path: directory.to_path_buf(), format: Format::Parquet, kind }))
 }
 
+fn is_json(name: &str) -> bool {
+    name.ends_with(".json") || name.ends_with(".json.gz")
+}
+
+/// The full-profile JSON at `path`, if it is one.
+fn json_profile(path: &Path) -> Option<Found> {
+    matches!(sniff_file(path), Some(Kind::FullProfile)).then(|| Found {
+        name: path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        path: path.to_path_buf(),
+        format: Format::LegacyJson,
+        kind: ProfileKind::Device,
+    })
+}
+
+fn json_profiles(directory: &Path) -> Vec<Found> {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
+    files.filter(|p| p.is_file() && is_json(&p.to_string_lossy())).filter_map(|p| json_profile(&p)).collect()
+}
+
 fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let mut below: Vec<PathBuf> =
         fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
@@ -85,9 +110,14 @@ fn file(path: &Path) -> Result<Found, Problem> {
         let message = "is one table of a profile; name its directory instead".into();
         return Err(Problem { path: path.to_path_buf(), message });
     }
-    if name.ends_with(".json") || name.ends_with(".json.gz") {
-        let (path, format) = (path.to_path_buf(), Format::LegacyJson);
-        return Ok(Found { name, path, format, kind: ProfileKind::Device });
+    if is_json(&name) {
+        return json_profile(path).ok_or_else(|| {
+            let message = match sniff_file(path) {
+                Some(kind) => format!("is {}; a full profile is needed (--output-format json)", kind.words()),
+                None => "is JSON, but no profile; name what `neuron-profile view --output-format json` wrote".into(),
+            };
+            Problem { path: path.to_path_buf(), message }
+        });
     }
     let message =
         "is of a kind that cannot be opened. Name a directory of Parquet tables or a full-profile .json".into();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::store::cache::{self, Fingerprint};
-use crate::store::{Problem, ProfileKind, Rows, Store};
+use crate::store::{Problem, ProfileKind, Store};
 
 /// What a path turned out to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,26 +95,16 @@ pub use discover::discover;
 pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     // Taken before reading: a file that changes meanwhile makes the cache untrue.
     let fingerprint = Fingerprint::of(&found.path);
-    if let (Some(directory), Some(fingerprint)) = (opening.cache, &fingerprint)
-        && let Some(store) = cache::load(fingerprint, directory, rows_of(found))
+    let cacheable = found.format == Format::Parquet;
+    if let (Some(directory), Some(fingerprint), true) = (opening.cache, &fingerprint, cacheable)
+        && let Some(store) = cache::load(fingerprint, directory, parquet::rows_of(&found.path))
     {
         return Ok(store);
     }
     let mut store = match found.format {
         Format::Parquet => parquet::open(found, opening)?,
-        Format::LegacyJson => {
-            let message = "is a JSON profile, which cannot be read yet".into();
-            return Err(Problem { path: found.path.clone(), message });
-        }
+        Format::LegacyJson => legacy_json::open(&found.path, opening)?,
     };
-    store.unsaved = fingerprint;
+    store.unsaved = fingerprint.filter(|_| cacheable);
     Ok(store)
-}
-
-/// Reads full rows of a profile whose index comes from the cache.
-fn rows_of(found: &Found) -> Arc<dyn Rows> {
-    match found.format {
-        Format::Parquet => parquet::rows_of(&found.path),
-        Format::LegacyJson => parquet::rows_of(&found.path),
-    }
 }

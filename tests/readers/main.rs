@@ -1,4 +1,5 @@
 //! Readers against independently computed answers, and against damaged and odd input.
+#![allow(clippy::unwrap_used)]
 
 mod cache;
 mod corpus;

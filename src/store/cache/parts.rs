@@ -20,7 +20,13 @@ use crate::store::{Counter, CounterKey, Store};
 pub struct Shape {
     tables: Vec<TableShape>,
     counters: Vec<CounterKey>,
-    graph: Option<(Vec<(String, u32)>, Vec<String>)>,
+    graph: Option<GraphShape>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GraphShape {
+    tables: Vec<(String, u32)>,
+    kinds: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,7 +93,7 @@ pub fn write<W: Write>(
             out.u32s(&format!("{name}.targets"), &side.targets)?;
             out.u8s(&format!("{name}.kinds"), &side.kinds)?;
         }
-        shape.graph = Some((graph.tables.clone(), graph.kinds.clone()));
+        shape.graph = Some(GraphShape { tables: graph.tables.clone(), kinds: graph.kinds.clone() });
     }
     Ok(Some(shape))
 }
@@ -187,7 +193,7 @@ pub fn read(from: &Reader, shape: &Shape) -> Option<Parts> {
     });
     let graph = match &shape.graph {
         None => None,
-        Some((tables, kinds)) => {
+        Some(GraphShape { tables, kinds: edge_kinds }) => {
             let side = |name: &str| {
                 let targets = from.u32s(&format!("{name}.targets"))?;
                 let kinds = from.u8s(&format!("{name}.kinds"))?;
@@ -196,7 +202,7 @@ pub fn read(from: &Reader, shape: &Shape) -> Option<Parts> {
             };
             Some(Graph {
                 tables: tables.clone(),
-                kinds: kinds.clone(),
+                kinds: edge_kinds.clone(),
                 successors: side("successors")?,
                 predecessors: side("predecessors")?,
             })
