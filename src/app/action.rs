@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::argument::ArgKind;
-use super::nearest::nearest;
+use crate::model::nearest::nearest;
 
 /// The chapters of the help, in the order they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,5 +7,4 @@ pub mod entry;
 pub mod fuzzy;
 pub mod history;
 pub mod keymap;
-mod nearest;
 pub mod palette;

@@ -1,7 +1,9 @@
 //! The indexed profile. Immutable once built.
 
+pub mod arrays;
 pub mod builder;
 pub mod cache;
+pub mod cold;
 pub mod column;
 pub mod counter;
 pub mod events;
@@ -12,13 +14,16 @@ pub mod records;
 pub mod scan;
 pub mod sequence;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use arrow::array::RecordBatch;
 use serde::{Deserialize, Serialize};
 
 pub use builder::Builder;
+pub use cold::{ColumnInfo, ColumnKind};
 pub use column::{Coded, Keys, Labels, Lengths, Times};
 pub use counter::{Counter, CounterKey, Level};
 pub use events::{EventTable, Group, GroupKey, LabelKind, Measure, flag};
@@ -103,6 +108,32 @@ pub trait Rows: Send + Sync {
         columns: &[(&str, Want)],
         visit: &(dyn Fn(Batch) -> bool + Sync),
     ) -> Result<(), Problem>;
+
+    /// The columns of `table`, in order; `None` where the source does not declare them.
+    ///
+    /// # Errors
+    /// Says which file could not be read and what to do.
+    fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
+        let _ = table;
+        Ok(None)
+    }
+
+    /// The rows of `table` in pieces that are best read at once, in order; none where any will do.
+    ///
+    /// # Errors
+    /// Says which file could not be read and what to do.
+    fn pieces(&self, table: &str) -> Result<Vec<Range<u32>>, Problem> {
+        let _ = table;
+        Ok(Vec::new())
+    }
+
+    /// See [`Store::read`].
+    ///
+    /// # Errors
+    /// Says which rows are damaged, where no column can be read.
+    fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        cold::read_rows(self, table, rows, columns)
+    }
 }
 
 /// An indexed profile.

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Binding, Context, Key, Keymap};
 use crate::app::action::Action;
-use crate::app::nearest::nearest;
+use crate::model::nearest::nearest;
 use crate::term::text::escape;
 
 /// The presets by name, with their text.

@@ -6,12 +6,12 @@ use arrow::array::RecordBatch;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::convert::{Ints, column, floats, ints, texts};
 use super::file::{Span, TableFile};
 use super::files::Table;
 use super::steps::Steps;
 use crate::model::{Engine, end_of, length, queue};
 use crate::source::Opening;
+use crate::store::arrays::{Ints, column, floats, ints, texts};
 use crate::store::builder::{Chunk, Dictionary, TableInput};
 use crate::store::{GroupKey, Keys, LabelKind, Lengths, Measure, Problem, Times, flag};
 

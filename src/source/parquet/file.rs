@@ -10,7 +10,7 @@ use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
-use ::parquet::basic::{ConvertedType, Type as Physical};
+use ::parquet::basic::{ConvertedType, Encoding, Type as Physical};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::reader::{ChunkReader, Length};
 use ::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
@@ -19,7 +19,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
 use crate::source::guard;
-use crate::store::Problem;
+use crate::store::{Problem, cold};
 
 /// A file that several threads read at once: every read names its place.
 #[derive(Clone)]
@@ -148,6 +148,11 @@ impl TableFile {
         self.plain.schema().fields().iter().map(|f| f.name().as_str())
     }
 
+    /// Names and types of the columns, in order, text as bytes.
+    pub fn types(&self) -> impl Iterator<Item = (&str, &DataType)> {
+        self.plain.schema().fields().iter().map(|f| (f.name().as_str(), f.data_type()))
+    }
+
     /// Whether there is a column of this name.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
@@ -193,16 +198,50 @@ impl TableFile {
     /// # Errors
     /// Says which rows are damaged, where no column can be read.
     pub fn read(&self, span: Span, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        self.read_as(span, columns, &|_| true)
+    }
+
+    /// The same with text as it is stored: as dictionaries where the rows' group has one, else as plain bytes.
+    ///
+    /// # Errors
+    /// Says which rows are damaged, where no column can be read.
+    pub fn read_stored(&self, span: Span, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        self.read_as(span, columns, &|name| self.is_coded(span.group, name))
+    }
+
+    /// Whether a column chunk is made of references to a dictionary, as far as its description tells.
+    fn is_coded(&self, group: usize, column: &str) -> bool {
+        let chunks = self.plain.metadata().row_group(group).columns();
+        let Some(chunk) = chunks.iter().find(|c| c.column_path().parts().first().is_some_and(|p| p == column)) else {
+            return false;
+        };
+        let plain_pages = chunk.page_encoding_stats_mask().is_some_and(|used| used.is_set(Encoding::PLAIN));
+        chunk.dictionary_page_offset().is_some() && !plain_pages
+    }
+
+    fn read_as(
+        &self,
+        span: Span,
+        columns: &[&str],
+        coded: &dyn Fn(&str) -> bool,
+    ) -> Result<(RecordBatch, Option<Problem>), Problem> {
         let wanted: Vec<&str> = self.columns().filter(|c| columns.contains(c)).collect();
-        if let Some(batch) = self.decode(&self.coded, span, &wanted) {
-            return Ok((batch, None));
-        }
-        let one = |name: &&str| self.decode(&self.coded, span, &[name]).ok_or_else(|| (*name).to_string());
+        let decode = |names: &[&str]| {
+            let (as_coded, as_plain): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| coded(name));
+            let halves = [(&self.coded, as_coded), (&self.plain, as_plain)];
+            let halves = halves.iter().filter(|(_, names)| !names.is_empty());
+            halves.map(|(meta, names)| self.decode(meta, span, names)).collect::<Option<Vec<_>>>()
+        };
         let (mut whole, mut damaged) = (Vec::new(), Vec::new());
-        for column in wanted.iter().map(one) {
-            match column {
-                Ok(batch) => whole.extend(batch.schema().fields().iter().cloned().zip(batch.columns().iter().cloned())),
-                Err(name) => damaged.push(name),
+        match decode(&wanted) {
+            Some(halves) => whole = halves,
+            None => {
+                for name in &wanted {
+                    match decode(&[name]) {
+                        Some(column) => whole.extend(column),
+                        None => damaged.push(*name),
+                    }
+                }
             }
         }
         let lost = |what: &str| Problem {
@@ -214,11 +253,14 @@ impl TableFile {
                 span.group
             ),
         };
-        let (fields, arrays): (Vec<_>, Vec<_>) = whole.into_iter().unzip();
-        match RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays) {
-            Ok(batch) => Ok((batch, Some(lost(&format!("damaged and left out: {}", damaged.join(", ")))))),
-            Err(_) => Err(lost("damaged and left out: everything")),
+        if whole.is_empty() && !damaged.is_empty() {
+            return Err(lost("damaged and left out: everything"));
         }
+        let found =
+            |name: &&&str| Some(((**name).to_string(), whole.iter().find_map(|b| b.column_by_name(name))?.clone()));
+        let batch = cold::batch(wanted.iter().filter_map(|name| found(&name)), span.rows);
+        let problem = (!damaged.is_empty()).then(|| lost(&format!("damaged and left out: {}", damaged.join(", "))));
+        Ok((batch, problem))
     }
 
     /// Reads all columns (or those named) of some rows, text as bytes; `None` where they are damaged.

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::convert::{Ints, Texts, column, ints, texts};
 use super::files::Table;
 use super::steps::Steps;
 use crate::source::Opening;
+use crate::store::arrays::{Ints, Texts, column, ints, texts};
 use crate::store::builder::Dictionary;
 use crate::store::{Graph, Problem};
 

@@ -1,6 +1,5 @@
 //! Processed profile directories: Parquet tables, as Neuron Explorer writes them.
 
-mod convert;
 mod events;
 mod file;
 pub use file::io_message;
@@ -11,6 +10,7 @@ mod rows;
 mod samples;
 mod steps;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -28,8 +28,8 @@ use crate::model::Field;
 use crate::store::builder::{TableInput, build_table};
 use crate::store::counter::Numbers;
 use crate::store::{
-    Batch, Builder, Counter, CounterKey, EventTable, Ids, Problem, ProfileInfo, Records, Rows, Store, TableInfo, Times,
-    Want,
+    Batch, Builder, ColumnInfo, Counter, CounterKey, EventTable, Ids, Problem, ProfileInfo, Records, Rows, Store,
+    TableInfo, Times, Want,
 };
 
 fn push(problems: &Mutex<Vec<Problem>>, problem: Problem) {
@@ -110,6 +110,18 @@ impl Rows for LaterRows {
         visit: &(dyn Fn(Batch) -> bool + Sync),
     ) -> Result<(), Problem> {
         self.get()?.scan(table, columns, visit)
+    }
+
+    fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
+        self.get()?.columns(table)
+    }
+
+    fn pieces(&self, table: &str) -> Result<Vec<Range<u32>>, Problem> {
+        self.get()?.pieces(table)
+    }
+
+    fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        self.get()?.read(table, rows, columns)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use super::convert::value;
 use super::files::Table;
+use crate::store::arrays::value;
 use crate::store::{Problem, Records};
 
 /// Tables of facts, kept whole.

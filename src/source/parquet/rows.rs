@@ -1,14 +1,16 @@
 //! Full rows, read from the files when someone opens an event.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::Array;
+use arrow::array::{Array, RecordBatch};
 use rayon::prelude::*;
 
-use super::convert::{column, ints, texts, value};
+use super::file::{Span, TableFile};
 use super::files::Table;
 use crate::model::Field;
-use crate::store::{Batch, Ids, Problem, Rows, Scanned, Want};
+use crate::store::arrays::{column, ints, texts, value};
+use crate::store::{Batch, ColumnInfo, ColumnKind, Ids, Problem, Rows, Scanned, Want};
 
 /// The tables of a profile, open for reading.
 pub struct ParquetRows {
@@ -20,18 +22,26 @@ impl ParquetRows {
     fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|t| t.name == name)
     }
+
+    /// The file that holds a row, and where in it.
+    fn place(&self, table: &str, row: u32) -> Result<(&TableFile, Span), Problem> {
+        let missing = || Problem { path: table.into(), message: format!("has no row {row}") };
+        let table = self.table(table).ok_or_else(missing)?;
+        let (before, file) =
+            table.parts.iter().rev().find(|(before, _)| *before <= u64::from(row)).ok_or_else(missing)?;
+        Ok((file, file.span_of_row(u64::from(row) - before).ok_or_else(missing)?))
+    }
 }
 
 /// Columns decoded together: enough to keep two threads busy.
 const COLUMNS_AT_ONCE: usize = 8;
 
+/// Most rows of a piece; row groups are mostly smaller.
+const PIECE_ROWS: usize = 1 << 18;
+
 impl Rows for ParquetRows {
     fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
-        let missing = || Problem { path: table.into(), message: format!("has no row {row}") };
-        let table = self.table(table).ok_or_else(missing)?;
-        let (before, file) =
-            table.parts.iter().rev().find(|(before, _)| *before <= u64::from(row)).ok_or_else(missing)?;
-        let span = file.span_of_row(u64::from(row) - before).ok_or_else(missing)?;
+        let (file, span) = self.place(table, row)?;
         let names: Vec<&str> = file.columns().collect();
         let read = |names: &[&str]| match file.read_plain(span, Some(names)) {
             Some(batch) => fields(&batch),
@@ -109,6 +119,39 @@ impl Rows for ParquetRows {
             }
         });
         Ok(())
+    }
+
+    fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
+        let mut columns: Vec<ColumnInfo> = Vec::new();
+        for (_, file) in self.table(table).into_iter().flat_map(|t| &t.parts) {
+            for (name, data_type) in file.types() {
+                if !columns.iter().any(|c| c.name == name) {
+                    columns.push(ColumnInfo { name: name.to_string(), kind: ColumnKind::of(data_type) });
+                }
+            }
+        }
+        Ok(Some(columns))
+    }
+
+    fn pieces(&self, table: &str) -> Result<Vec<Range<u32>>, Problem> {
+        let mut pieces = Vec::new();
+        for (before, file) in self.table(table).into_iter().flat_map(|t| &t.parts) {
+            let mut row = *before;
+            for span in file.spans(PIECE_ROWS) {
+                let next = row + span.rows as u64;
+                if let (Ok(from), Ok(to)) = (u32::try_from(row), u32::try_from(next)) {
+                    pieces.push(from..to);
+                }
+                row = next;
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        let (file, mut span) = self.place(table, rows.start)?;
+        span.rows = rows.len();
+        file.read_stored(span, columns)
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::convert::{column, floats, ints};
 use super::files::Table;
 use super::steps::Steps;
 use crate::source::Opening;
+use crate::store::arrays::{column, floats, ints};
 use crate::store::counter::Numbers;
 use crate::store::{Counter, CounterKey, Problem, Times};
 

@@ -1,4 +1,5 @@
-//! Arrow columns of whatever type a writer chose, as the types that the index needs.
+//! Arrow columns of whatever type a writer chose, as the types that an index or a query needs. Text comes as bytes
+//! (`Binary`), plain or dictionary-coded, since files do not always keep to UTF-8.
 
 use std::borrow::Cow;
 
@@ -37,8 +38,15 @@ impl Ints {
     }
 
     /// Number of rows.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// The values, meaningless where there is none.
