@@ -62,7 +62,11 @@ fn number_map(value: &Value) -> BTreeMap<&String, u64> {
 fn busy_and_active_time_agree_with_the_truth() {
     for root in ["parquet", "bundle"].into_iter().filter_map(corpus) {
         for (path, truth) in with_truth(&root) {
-            if truth["engines"].is_array() {
+            // Where one event lasts longer than a signed number can say, the truth itself overflowed.
+            let range = &truth["time_range"];
+            let fits =
+                range["end"].as_i64().zip(range["start"].as_i64()).is_none_or(|(a, b)| a.checked_sub(b).is_some());
+            if truth["engines"].is_array() && fits {
                 let store = read_one(&path);
                 compare_engines(&path, &store, &truth);
                 compare_windows(&path, &store, &truth);
