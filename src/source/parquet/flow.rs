@@ -22,77 +22,93 @@ const NODES: [(&str, &[&str]); 3] = [
 /// Marks an end that no row was found for.
 const NOWHERE: u32 = u32::MAX;
 
-/// Rows by id: an open-addressing table whose entries lie in one cache line each.
+/// Rows by id: the ids themselves by row, and an open-addressing table of rows.
 struct IdMap {
-    /// Low and high half of the id, and the row; `NOWHERE` where free.
-    slots: Vec<[u32; 3]>,
+    ids: Vec<i64>,
+    /// Rows; `NOWHERE` where free.
+    slots: Vec<u32>,
     repeated: u64,
 }
 
 impl IdMap {
-    fn new(ids: &[Ints], rows: usize) -> IdMap {
-        let mut map = IdMap { slots: on_large_pages(rows + rows / 3 + 8, [0, 0, NOWHERE]), repeated: 0 };
-        let mut row = 0u32;
-        for piece in ids {
+    fn new(pieces: Vec<Ints>) -> IdMap {
+        let rows = pieces.iter().map(Ints::len).sum::<usize>();
+        let mut map = IdMap { ids: Vec::with_capacity(rows), slots: vec![NOWHERE; rows + rows / 2 + 8], repeated: 0 };
+        for piece in pieces {
             for i in 0..piece.len() {
-                if let Some(id) = piece.at(i) {
-                    map.insert(id as u64, row);
+                let row = map.ids.len() as u32;
+                match piece.at(i) {
+                    Some(id) => {
+                        map.ids.push(id);
+                        map.insert(id, row);
+                    }
+                    None => map.ids.push(0),
                 }
-                row = row.saturating_add(1);
             }
         }
         map
     }
 
+    /// The slot that holds `id`, or the free one where it belongs.
     #[inline]
-    fn slot(&self, id: u64) -> usize {
-        let hash = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(hash) * self.slots.len() as u128) >> 64) as usize
-    }
-
-    fn insert(&mut self, id: u64, row: u32) {
-        let mut at = self.slot(id);
-        while self.slots[at][2] != NOWHERE {
-            if self.slots[at][0] == id as u32 && self.slots[at][1] == (id >> 32) as u32 {
-                // Of equal ids, the first row counts.
-                self.repeated += 1;
-                return;
-            }
+    fn slot(&self, id: i64) -> usize {
+        let hash = (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut at = ((u128::from(hash) * self.slots.len() as u128) >> 64) as usize;
+        while self.slots[at] != NOWHERE && self.ids[self.slots[at] as usize] != id {
             at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
         }
-        self.slots[at] = [id as u32, (id >> 32) as u32, row];
+        at
     }
 
-    #[inline]
-    fn get(&self, id: u64) -> u32 {
-        let mut at = self.slot(id);
-        loop {
-            let [low, high, row] = self.slots[at];
-            if row == NOWHERE || (low == id as u32 && high == (id >> 32) as u32) {
-                return row;
-            }
-            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+    fn insert(&mut self, id: i64, row: u32) {
+        let slot = self.slot(id);
+        if self.slots[slot] == NOWHERE {
+            self.slots[slot] = row;
+        } else {
+            // Of equal ids, the first row counts.
+            self.repeated += 1;
         }
     }
 }
 
-/// `count` copies of `value`, on large pages where the system has them: a table that is read at random places misses
-/// the translation cache far less often there.
-fn on_large_pages<T: Copy>(count: usize, value: T) -> Vec<T> {
-    let mut slots: Vec<T> = Vec::with_capacity(count);
-    #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 2 << 20;
-        let (start, bytes) = (slots.as_mut_ptr() as usize, count * size_of::<T>());
-        let aligned = start.next_multiple_of(PAGE);
-        let length = (start + bytes).saturating_sub(aligned) / PAGE * PAGE;
-        if length > 0 {
-            // SAFETY: the range lies within the vector's own allocation, and the advice changes no contents.
-            unsafe { libc::madvise(aligned as *mut libc::c_void, length, libc::MADV_HUGEPAGE) };
-        }
+/// Looks up the ids of one end of consecutive rows. Neighbours in Flow are mostly neighbours in their own tables too
+/// (one run per engine), so the row after a recent one is tried before the table, which is far away in memory.
+struct Lookup<'a> {
+    map: &'a IdMap,
+    last: (i64, u32),
+    recent: [u32; 8],
+    oldest: usize,
+}
+
+impl<'a> Lookup<'a> {
+    fn new(map: &'a IdMap) -> Lookup<'a> {
+        Lookup { map, last: (0, NOWHERE), recent: [0; 8], oldest: 0 }
     }
-    slots.resize(count, value);
-    slots
+
+    /// The first row with this id, or `NOWHERE`.
+    #[inline]
+    fn row(&mut self, id: i64) -> u32 {
+        if self.last.0 == id && self.last.1 != NOWHERE {
+            return self.last.1;
+        }
+        // Only where no id repeats is any row with the id the first one.
+        if self.map.repeated == 0 {
+            for recent in &mut self.recent {
+                if self.map.ids.get(*recent as usize + 1) == Some(&id) && id != 0 {
+                    *recent += 1;
+                    self.last = (id, *recent);
+                    return *recent;
+                }
+            }
+        }
+        let row = self.map.slots[self.map.slot(id)];
+        self.last = (id, row);
+        if row != NOWHERE {
+            self.recent[self.oldest] = row;
+            self.oldest = (self.oldest + 1) % self.recent.len();
+        }
+        row
+    }
 }
 
 /// The nodes of the graph: tables with the ids of their rows.
@@ -123,8 +139,7 @@ impl Nodes {
             if !named(aliases) || before.checked_add(rows).is_none() {
                 continue;
             }
-            let ids = read_ids(table, problems);
-            let map = IdMap::new(&ids, rows as usize);
+            let map = IdMap::new(read_ids(table, problems));
             if map.repeated > 0
                 && let Some((_, file)) = table.parts.first()
             {
@@ -209,14 +224,16 @@ pub fn read(tables: &[Table], opening: &Opening, steps: &Steps, problems: &Mutex
                 kinds: Vec::with_capacity(span.rows),
                 ..Edges::default()
             };
+            let lookups = || nodes.maps.iter().map(|(_, _, map)| Lookup::new(map)).collect::<Vec<_>>();
+            let (mut in_lookups, mut out_lookups) = (lookups(), lookups());
             for row in 0..batch.num_rows() {
-                let end = |ids: &Ints, tables: &Texts, maps: &[Option<usize>]| {
+                let end = |ids: &Ints, tables: &Texts, maps: &[Option<usize>], lookups: &mut [Lookup]| {
                     let map = maps[tables.keys[row]? as usize]?;
-                    let (_, before, map) = &nodes.maps[map];
-                    let node = map.get(ids.at(row)? as u64);
-                    (node != NOWHERE).then(|| before + node)
+                    let node = lookups[map].row(ids.at(row)?);
+                    (node != NOWHERE).then(|| nodes.maps[map].1 + node)
                 };
-                match (end(&in_ids, &in_tables, &in_maps), end(&out_ids, &out_tables, &out_maps)) {
+                let from = end(&in_ids, &in_tables, &in_maps, &mut in_lookups);
+                match (from, end(&out_ids, &out_tables, &out_maps, &mut out_lookups)) {
                     (Some(from), Some(to)) => {
                         let kind = types.as_ref().and_then(|t| t.keys[row]).zip(type_keys.as_ref());
                         edges.from.push(from);
