@@ -9,6 +9,7 @@ use super::dma::Queues;
 use super::events::IdColumn;
 use super::gather::Gathered;
 use super::input::Input;
+use super::read::count;
 use super::rows::{JsonRows, Source};
 use super::samples::{counter, limit_over_time};
 use super::schema::{self, core_of};
@@ -35,15 +36,34 @@ const INTO_METADATA: &[(&str, &str, &str)] = &[
     ("profile_info", "profiler_version", "explorer_version"),
 ];
 
+/// What the small tables say about all the others.
+struct Facts {
+    records: Vec<Records>,
+    queues: Queues,
+    /// See [`unit`].
+    unit: i64,
+    /// Least start and greatest end of instructions and packets, in the file's unit.
+    range: Option<(i64, i64)>,
+}
+
+impl Facts {
+    /// Takes them from what was read.
+    fn of(gathered: &Gathered) -> Facts {
+        let records = records(gathered);
+        let find = |name: &str| records.iter().find(|r| r.name == name);
+        let range = [gathered.instructions.rows.range(), gathered.packets.rows.range()].into_iter().flatten();
+        let range = range.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let (unit, queues) = (unit(find("Metadata"), range), Queues::new(find("DmaQueuesInfo")));
+        Facts { records, queues, unit, range }
+    }
+}
+
 /// Builds the profile. `damaged` are the rows of each list that were reported already.
 pub fn assemble(gathered: &Gathered, input: &Input, problems: &[String], damaged: &BTreeMap<String, u64>) -> Store {
-    let records = records(gathered);
-    let find = |name: &str| records.iter().find(|r| r.name == name);
-    let metadata = find("Metadata");
-    let range = [gathered.instructions.rows.range(), gathered.packets.rows.range()].into_iter().flatten();
-    let range = range.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let unit = unit(metadata, range);
-    let queues = Queues::new(find("DmaQueuesInfo"));
+    let facts = Facts::of(gathered);
+    let rows = rows(gathered, input, &facts);
+    let Facts { records, queues, unit, range } = facts;
+    let metadata = records.iter().find(|r| r.name == "Metadata");
     let numbers: Vec<Option<i64>> = gathered.subgraphs.entries().iter().map(|name| core_of(name)).collect();
     let number = |subgraph: u32| numbers.get(subgraph as usize).copied().flatten();
     let one_core = metadata.and_then(|m| m.get(0, "num_physical_cores")?.integer()) == Some(1);
@@ -104,13 +124,13 @@ pub fn assemble(gathered: &Gathered, input: &Input, problems: &[String], damaged
     for (list, rows) in timeless {
         let rows = rows.saturating_sub(damaged.get(list).copied().unwrap_or(0));
         if rows > 0 {
-            builder.problem(&input.path, format!("{rows} rows of `{list}` have no start time and are not shown"));
+            builder.problem(&input.path, format!("{} of `{list}` left out: no start time", count(rows, "row")));
         }
     }
     if dangling > 0 {
         builder.problem(
             &input.path,
-            format!("{dangling} predecessors name ids that no instruction and no transfer has; those dependencies are not shown"),
+            format!("{} left out: no instruction and no transfer has that id", count(dangling, "predecessor")),
         );
     }
     builder.graph = graph;
@@ -134,7 +154,6 @@ pub fn assemble(gathered: &Gathered, input: &Input, problems: &[String], damaged
         }
     }
     builder.records = records;
-    let rows = rows(gathered, input, queues, unit);
     builder.finish(Arc::new(rows))
 }
 
@@ -167,7 +186,7 @@ fn semaphore_name(id: &str) -> String {
 
 /// The small tables, with what the schema keeps in `Metadata` put there.
 fn records(gathered: &Gathered) -> Vec<Records> {
-    let mut records: Vec<Records> = gathered.small.values().cloned().collect();
+    let mut records = gathered.records();
     records.sort_by(|a, b| a.name.cmp(&b.name));
     let mut more: Vec<(&str, Datum)> = Vec::new();
     for &(table, column, name) in INTO_METADATA {
@@ -279,7 +298,8 @@ fn graph(gathered: &Gathered) -> (Option<Graph>, u64) {
     (Some(Graph::build(tables, instructions.kinds.clone(), &from, &to, &kinds)), dangling)
 }
 
-fn rows(gathered: &Gathered, input: &Input, queues: Queues, unit: i64) -> JsonRows {
+/// The rows of what was read.
+fn rows(gathered: &Gathered, input: &Input, facts: &Facts) -> JsonRows {
     let mut tables = FxHashMap::default();
     for listed in &gathered.listed {
         let source = Source { columns: listed.columns, offsets: Arc::new(listed.offsets.clone()) };
@@ -291,7 +311,7 @@ fn rows(gathered: &Gathered, input: &Input, queues: Queues, unit: i64) -> JsonRo
     }
     let packets = &gathered.packets;
     let number = |subgraph: u32| core_of(gathered.subgraphs.get(subgraph));
-    let transfers = packets.transfer_fields(unit, &queues, number);
+    let transfers = packets.transfer_fields(facts.unit, &facts.queues, number);
     let bits = packets.transfers.iter().map(|t| t.id).collect();
     let of_transfers = IdColumn { bits, any: true, unsigned: packets.ids.unsigned };
     let ids = [
@@ -299,5 +319,12 @@ fn rows(gathered: &Gathered, input: &Input, queues: Queues, unit: i64) -> JsonRo
         ("DmaPacket", packets.ids.clone()),
         ("DmaPacketAggregated", of_transfers),
     ];
-    JsonRows { input: input.clone(), tables, transfers, ids: ids.into_iter().collect(), queues, unit }
+    JsonRows {
+        input: input.clone(),
+        tables,
+        transfers,
+        ids: ids.into_iter().collect(),
+        queues: facts.queues.clone(),
+        unit: facts.unit,
+    }
 }

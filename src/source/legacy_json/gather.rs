@@ -12,8 +12,8 @@ use super::schema::{self, Column};
 use super::token::{self, Raw, Stop};
 use crate::store::{Datum, Records, flag};
 
-/// Rows of a small table that are kept; what is longer is read when somebody asks.
-const MOST_RECORDS: usize = 10_000;
+/// Cells of a small table that are kept; what is larger is read when somebody asks.
+const MOST_CELLS: usize = 1 << 20;
 
 /// A list of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +50,16 @@ pub struct Listed {
     pub offsets: Vec<u64>,
 }
 
+/// A small table as it is gathered.
+#[derive(Default)]
+struct Small {
+    records: Records,
+    /// Positions of its columns.
+    columns: FxHashMap<String, usize>,
+}
+
 /// A list that this version does not know.
 pub struct Other {
-    key: String,
     /// Its rows as events, should they have times.
     pub events: Plain,
     /// Where its rows are.
@@ -84,9 +91,12 @@ pub struct Gathered {
     /// Whether any sample says that it saw HBM traffic.
     pub uses_hbm: bool,
     /// Small tables, by position in [`schema::SMALL`].
-    pub small: FxHashMap<usize, Records>,
+    small: FxHashMap<usize, Small>,
     /// Lists that this version does not know.
     pub others: Vec<Other>,
+    other_of: FxHashMap<String, usize>,
+    /// Whether any list of a full profile was found.
+    pub any_known: bool,
 }
 
 impl Gathered {
@@ -105,19 +115,15 @@ impl Gathered {
                 if let Some(at) = schema::SMALL.iter().position(|small| small.key == key) {
                     return List::Small(at);
                 }
-                let known = self.others.iter().position(|other| other.key == key);
-                List::Other(known.unwrap_or_else(|| {
-                    let listed = self.table(key, &[]);
-                    self.others.push(Other { key: key.to_string(), events: Plain::default(), listed });
-                    self.others.len() - 1
-                }))
+                if let Some(&known) = self.other_of.get(key) {
+                    return List::Other(known);
+                }
+                let listed = self.table(key, &[]);
+                self.others.push(Other { events: Plain::default(), listed });
+                self.other_of.insert(key.to_string(), self.others.len() - 1);
+                List::Other(self.others.len() - 1)
             }
         }
-    }
-
-    /// Whether any list of a full profile was found.
-    pub fn any_known(&self) -> bool {
-        self.listed.iter().any(|listed| self.others.iter().all(|other| other.key != listed.name))
     }
 
     fn table(&mut self, name: &str, columns: &'static [Column]) -> usize {
@@ -145,8 +151,13 @@ impl Gathered {
             List::Pending => ("PendingDma", schema::PENDING),
             List::Active => ("ActiveTime", schema::ACTIVE),
             List::Small(at) => (schema::SMALL[at].name, schema::SMALL[at].columns),
-            List::Usage | List::Other(_) => return,
+            List::Usage => {
+                self.any_known = true;
+                return;
+            }
+            List::Other(_) => return,
         };
+        self.any_known = true;
         self.table(name, columns);
     }
 
@@ -184,24 +195,31 @@ impl Gathered {
         let ((), length, bad) = read::<()>(bytes, |(), _, _| ())?;
         let schema::Small { name, columns, .. } = schema::SMALL[small];
         self.list_row(name, columns, at);
-        let records = self.small.entry(small).or_insert_with(|| Records { name: name.into(), ..Records::default() });
-        if records.rows.len() < MOST_RECORDS {
-            let mut row = vec![Datum::Null; records.columns.len()];
-            for field in schema::fields(&bytes[..length], columns, 1) {
-                let known = records.columns.iter().position(|column| *column == field.name);
-                let column = known.unwrap_or_else(|| {
-                    records.columns.push(field.name);
-                    row.push(Datum::Null);
+        let Small { records, columns: known } = self.small.entry(small).or_default();
+        if records.rows.len().saturating_mul(records.columns.len()) < MOST_CELLS {
+            let mut row = Vec::with_capacity(records.columns.len());
+            for field in schema::fields(&bytes[..length], columns, 1).into_iter().take(MOST_CELLS) {
+                let column = *known.entry(field.name).or_insert_with_key(|name| {
+                    records.columns.push(name.clone());
                     records.columns.len() - 1
                 });
+                row.resize(records.columns.len(), Datum::Null);
                 row[column] = field.value.into();
             }
             records.rows.push(row);
-            // Rows that came before a column was first seen have nothing in it.
-            let width = records.columns.len();
-            records.rows.iter_mut().for_each(|row| row.resize(width, Datum::Null));
         }
         Ok((bad, length))
+    }
+
+    /// The small tables.
+    pub fn records(&self) -> Vec<Records> {
+        let filled = |(&at, small): (&usize, &Small)| {
+            let mut records = Records { name: schema::SMALL[at].name.to_string(), ..small.records.clone() };
+            // Rows that came before a column was first seen have nothing in it.
+            records.rows.iter_mut().for_each(|row| row.resize(records.columns.len(), Datum::Null));
+            records
+        };
+        self.small.iter().map(filled).collect()
     }
 
     fn other_row(&mut self, list: List, fields: &[(&[u8], Raw)], at: u64) {

@@ -30,7 +30,10 @@ mod token;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use sniff::{Kind, sniff, sniff_file};
+use self::gather::Gathered;
+use self::input::Input;
+use self::read::Read;
+pub use self::sniff::{Kind, sniff, sniff_file};
 
 use super::{OpenEvent, Opening, Progress};
 use crate::store::{Problem, Store};
@@ -41,33 +44,44 @@ use crate::store::{Problem, Store};
 /// Says what the file is and what to do where it is no full profile at all; anything less is listed in
 /// [`Store::problems`]. A cancelled opening also ends with an error.
 pub fn open(path: &Path, opening: &Opening) -> Result<Store, Problem> {
-    let fail = |message: &str| Problem { path: path.to_path_buf(), message: message.to_string() };
-    let input = input::Input::open(path, |done, total| {
+    let (input, read) = gathered(path, opening)?;
+    let step = "indexing".to_string();
+    (opening.report)(OpenEvent::Progress(Progress { step, done: input.length, total: input.length }));
+    let store = assemble::assemble(&read.gathered, &input, &read.problems, &read.damaged);
+    if opening.cancelled() { Err(problem(path, "opening was cancelled")) } else { Ok(store) }
+}
+
+fn problem(path: &Path, message: &str) -> Problem {
+    Problem { path: path.to_path_buf(), message: message.to_string() }
+}
+
+/// Reads the file into columns.
+fn gathered(path: &Path, opening: &Opening) -> Result<(Input, Read), Problem> {
+    // Before anything is unpacked: the first bytes tell.
+    let other = sniff_file(path).filter(|kind| *kind != Kind::FullProfile);
+    if let Some(kind) = other {
+        let advice = match kind {
+            Kind::Summary => "write the full profile with `neuron-profile view --output-format json`",
+            _ => "it is not opened as a profile of one NeuronCore",
+        };
+        return Err(problem(path, &format!("holds {}: {advice}", kind.words())));
+    }
+    let input = Input::open(path, |done, total| {
         let step = "unpacking".to_string();
         (opening.report)(OpenEvent::Progress(Progress { step, done, total }));
         !opening.cancelled()
     })?;
     if input.length == 0 && input.damage.is_none() {
-        return Err(fail("is empty (0 bytes): the writer stopped before it began; write it again"));
+        return Err(problem(path, "is empty (0 bytes): the writer stopped before it began; write it again"));
     }
-    let advice = match sniff_file(path) {
-        None | Some(Kind::FullProfile) => None,
-        Some(Kind::Summary) => Some("write the full profile with `neuron-profile view --output-format json`"),
-        Some(Kind::SystemProfile | Kind::ChromeTrace) => Some("it is not opened as a profile of one NeuronCore"),
-    };
-    if let Some((kind, advice)) = sniff_file(path).zip(advice) {
-        return Err(fail(&format!("holds {}: {advice}", kind.words())));
-    }
-    let partial = |gathered: &gather::Gathered| assemble::assemble(gathered, &input, &[], &BTreeMap::new());
+    let partial = |gathered: &Gathered| assemble::assemble(gathered, &input, &[], &BTreeMap::new());
     let read = read::read(input.clone(), opening, &partial)?;
-    if !read.gathered.any_known() {
+    if !read.gathered.any_known {
         let why = read.problems.first().map_or(String::new(), |p| format!(" ({p})"));
-        return Err(fail(&format!(
+        let message = format!(
             "holds none of the lists of a full profile: looked for `instruction`, `dma`, `semaphore_update` and their like{why}"
-        )));
+        );
+        return Err(problem(path, &message));
     }
-    let step = "indexing".to_string();
-    (opening.report)(OpenEvent::Progress(Progress { step, done: input.length, total: input.length }));
-    let store = assemble::assemble(&read.gathered, &input, &read.problems, &read.damaged);
-    if opening.cancelled() { Err(fail("opening was cancelled")) } else { Ok(store) }
+    Ok((input, read))
 }

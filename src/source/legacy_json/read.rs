@@ -12,7 +12,10 @@ use crate::store::{Problem, Store};
 
 /// Bytes between two looks at whether to go on.
 const LOOK: u64 = 2 << 20;
-/// Time between two partial profiles.
+/// Damaged lists that are told about one by one.
+const MOST_SAID: usize = 20;
+/// Time to the first partial profile; to each next one it is twice as long, so that indexing the same rows again and
+/// again costs little in the end.
 const PARTIAL: Duration = Duration::from_millis(400);
 
 /// Rows of a list that could not be read.
@@ -34,6 +37,20 @@ pub struct Read {
     pub damaged: BTreeMap<String, u64>,
 }
 
+/// `1 row`, `2 rows`.
+pub fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// A key of the file in a message: short and without control characters.
+fn shown(key: &str) -> String {
+    let mut shown: String = key.chars().take(60).flat_map(char::escape_debug).collect();
+    if key.chars().nth(60).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 struct Reader<'a, 'b> {
     window: Window,
     gathered: Gathered,
@@ -42,6 +59,7 @@ struct Reader<'a, 'b> {
     length: u64,
     looked: u64,
     shown: Instant,
+    wait: Duration,
     /// Builds what can be shown of what has been read.
     partial: &'a dyn Fn(&Gathered) -> Store,
 }
@@ -70,6 +88,7 @@ pub fn read(input: Input, opening: &Opening, partial: &dyn Fn(&Gathered) -> Stor
         length,
         looked: 0,
         shown: Instant::now(),
+        wait: PARTIAL,
         partial,
     };
     match reader.top() {
@@ -78,17 +97,26 @@ pub fn read(input: Input, opening: &Opening, partial: &dyn Fn(&Gathered) -> Stor
         Err(End::Fatal(message)) => return Err(Problem { path, message }),
     }
     let mut damaged = BTreeMap::new();
-    for (list, damage) in reader.damage {
-        if damage.rows > 0 {
+    let unsaid = reader.damage.len().saturating_sub(MOST_SAID);
+    for (i, (list, damage)) in reader.damage.into_iter().enumerate() {
+        if damage.rows > 0 && i < MOST_SAID {
+            let rows = count(damage.rows, "row");
             problems.push(format!(
-                "{} of the rows of `{list}` are damaged and left out, the first at byte {}",
-                damage.rows, damage.first
+                "{rows} of `{}` left out: damaged, the first at byte {}",
+                shown(&list),
+                damage.first
             ));
         }
-        if damage.odd > 0 {
-            problems.push(format!("`{list}` holds {} elements that are no rows; they are left out", damage.odd));
+        if damage.odd > 0 && i < MOST_SAID {
+            problems.push(format!("{} of `{}` left out: no objects", count(damage.odd, "element"), shown(&list)));
         }
         damaged.insert(list, damage.rows);
+    }
+    if unsaid > 0 {
+        problems.push(format!(
+            "{} damaged rows",
+            count(unsaid as u64, "more list") + if unsaid == 1 { " has" } else { " have" }
+        ));
     }
     Ok(Read { gathered: reader.gathered, problems, damaged })
 }
@@ -121,7 +149,7 @@ impl Reader<'_, '_> {
                         self.read("a key", |b| token::value(b, 0).map(|(raw, end)| (raw.text().into_owned(), end)))?;
                     match self.peek("after a key")? {
                         b':' => self.window.pass(),
-                        _ => return Err(self.stopped(Halt::Bad(self.window.at()), &format!("after the key `{key}`"))),
+                        _ => return Err(self.stopped(Halt::Bad(self.window.at()), "after a key")),
                     }
                     self.list(&key)?;
                 }
@@ -142,11 +170,7 @@ impl Reader<'_, '_> {
                 let list = self.gathered.list(key);
                 self.gathered.found(list);
                 self.rows(list, key)?;
-                let worth_showing = matches!(list, List::Instruction | List::Dma);
-                if worth_showing && self.shown.elapsed() > PARTIAL {
-                    (self.opening.report)(OpenEvent::Partial((self.partial)(&self.gathered).into()));
-                    self.shown = Instant::now();
-                }
+                self.show(list);
                 Ok(())
             }
             _ => self.skip(key),
@@ -172,7 +196,7 @@ impl Reader<'_, '_> {
 
     fn row(&mut self, list: List, key: &str) -> Result<(), End> {
         let at = self.window.at();
-        self.look(key, at)?;
+        self.look(list, key, at)?;
         let gathered = &mut self.gathered;
         let found = self.window.read(|b| gathered.row(list, b, at));
         match found {
@@ -193,8 +217,17 @@ impl Reader<'_, '_> {
         self.read(key, |b| token::value(b, 0).map(|(_, end)| ((), end)))
     }
 
+    /// Shows what has been read, if it is time to and it is worth it.
+    fn show(&mut self, list: List) {
+        if matches!(list, List::Instruction | List::Dma) && self.shown.elapsed() > self.wait {
+            (self.opening.report)(OpenEvent::Partial((self.partial)(&self.gathered).into()));
+            self.shown = Instant::now();
+            self.wait *= 2;
+        }
+    }
+
     /// Reports progress, and learns whether to go on.
-    fn look(&mut self, key: &str, at: u64) -> Result<(), End> {
+    fn look(&mut self, list: List, key: &str, at: u64) -> Result<(), End> {
         if at < self.looked {
             return Ok(());
         }
@@ -202,8 +235,9 @@ impl Reader<'_, '_> {
         if self.opening.cancelled() {
             return Err(End::Fatal("opening was cancelled".into()));
         }
-        let step = format!("reading {key}");
+        let step = format!("reading {}", shown(key));
         (self.opening.report)(OpenEvent::Progress(Progress { step, done: at, total: self.length.max(at) }));
+        self.show(list);
         Ok(())
     }
 
@@ -217,6 +251,7 @@ impl Reader<'_, '_> {
 
     /// Says where and why reading ended.
     fn stopped(&self, halt: Halt, within: &str) -> End {
+        let within = shown(within);
         End::Early(match halt {
             Halt::End => format!(
                 "ends at byte {} in the middle of {within}: it was cut off while being written or copied. What was read before \
