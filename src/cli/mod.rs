@@ -1,4 +1,124 @@
 //! One file per subcommand; each prints text, JSON or CSV.
 
+mod completions;
+mod demo;
 pub mod index;
 pub mod info;
+mod keys;
+mod look;
+mod man;
+mod open;
+mod render;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::store::{Problem, cache};
+use crate::term::text::escape;
+
+/// The exit status of a failed check, or where nothing was found.
+pub const FAILED: u8 = 1;
+/// The exit status of bad usage and unreadable input.
+pub const UNUSABLE: u8 = 2;
+
+/// Explore AWS Neuron profiles in the terminal
+///
+/// Without a subcommand the profile at PATH is opened: a directory of Parquet tables, a data path that holds many, or a
+/// file. Without a PATH, one of those opened before can be chosen.
+#[derive(Debug, Parser)]
+#[command(name = "neuron-scope", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    open: open::OpenArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write a small synthetic profile, always the same, and open it
+    Demo(demo::Args),
+    /// Play keys into the explorer without a terminal, and print the last screen
+    Render(render::Args),
+    /// Say what there is: profiles, tables, time range, tracks, problems
+    Info(info::Args),
+    /// Build the cache now, so that opening is instant
+    Index(index::Args),
+    /// Print the live keymap
+    Keys(keys::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man,
+}
+
+/// Runs the program; gives its exit status.
+#[must_use]
+pub fn run() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors.
+            let status = if error.use_stderr() { UNUSABLE } else { 0 };
+            let _ = error.print();
+            return status;
+        }
+    };
+    match cli.command {
+        None => open::run(&cli.open),
+        Some(Command::Demo(args)) => demo::run(&args),
+        Some(Command::Render(args)) => render::run(&args),
+        Some(Command::Info(args)) => info::run(&args, cache::directory().as_deref()),
+        Some(Command::Index(args)) => index::run(&args, cache::directory().as_deref()),
+        Some(Command::Keys(args)) => keys::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man) => man::run(),
+    }
+}
+
+/// Says what is wrong, safely.
+fn complain(text: &str) {
+    for line in text.lines() {
+        eprintln!("neuron-scope: {}", escape(line));
+    }
+}
+
+/// Says what could not be read.
+fn complain_of(problem: &Problem) {
+    complain(&format!("{}: {}", problem.path.display(), problem.message));
+}
+
+/// Writes to standard output; a reader that has gone is no error.
+fn print(text: &str) -> u8 {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => 0,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            complain(&format!("standard output: {error}"));
+            UNUSABLE
+        }
+    }
+}
+
+/// A variable of the environment.
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The profiles that paths hold; what holds none is complained of.
+fn discover(paths: &[PathBuf]) -> Result<Vec<crate::source::Found>, u8> {
+    let mut found = Vec::new();
+    for path in paths {
+        match crate::source::discover(path) {
+            Ok(more) => found.extend(more),
+            Err(problem) => {
+                complain_of(&problem);
+                return Err(UNUSABLE);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,10 +1,15 @@
 //! Widgets: pure functions of an answer, the view state and a theme to a buffer.
 
+pub mod bars;
+pub mod details;
 pub mod header;
+pub mod help;
 pub mod labels;
 mod levels;
+pub mod look;
 pub mod overview;
 pub mod palette;
+pub mod popup;
 pub mod ruler;
 mod slices;
 pub mod theme;

@@ -1,0 +1,224 @@
+//! Opening a profile: off the UI thread, with progress, parts shown as they arrive.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::App;
+use super::effect::Effect;
+use super::jobs::{Job, Reporter};
+use super::overlays::{Choice, Pick};
+use super::state::{self, Kept};
+use crate::query::tracks::{TrackCache, TrackOptions, Tree, tree};
+use crate::source::{self, Found, OpenEvent};
+use crate::store::{Problem, Store};
+
+/// The slot of the job.
+const SLOT: &str = "open";
+
+/// A profile that is being opened.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// Its name.
+    pub name: String,
+    /// What is being done, and how far that is, where known: 0 to 1.
+    pub step: String,
+    /// How much of it is done.
+    pub share: Option<f64>,
+}
+
+impl Opening {
+    /// What is being done, on one line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self.share {
+            Some(share) => format!("{} {:.0} %", self.step, (share * 100.0).floor()),
+            None => self.step.clone(),
+        }
+    }
+}
+
+impl App {
+    /// What is being opened, if anything is.
+    #[must_use]
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.as_ref()
+    }
+
+    /// Whether a profile, or a part of one, is on the screen.
+    #[must_use]
+    pub fn has_profile(&self) -> bool {
+        !self.scene.rows.is_empty() || self.scene.store.range.is_some()
+    }
+
+    /// Opens what a path holds: a profile, or a list to choose one from.
+    pub fn open_path(&mut self, path: PathBuf) {
+        self.opening = Some(Opening { name: path.display().to_string(), step: "looking".into(), share: None });
+        self.effects.push(Effect::Job(Job::new(SLOT, move |reporter| {
+            let found = source::discover(&path);
+            reporter.answer(move |app| {
+                app.opening = None;
+                match found {
+                    Ok(found) => app.open_one_of(found),
+                    Err(problem) => app.cannot_open(problem),
+                }
+            });
+        })));
+    }
+
+    /// Opens the one profile found, or asks which.
+    pub fn open_one_of(&mut self, mut found: Vec<Found>) {
+        if found.len() == 1
+            && let Some(one) = found.pop()
+        {
+            self.open_found(one);
+            return;
+        }
+        let title = format!("{} profiles", found.len());
+        let choices = found.into_iter().map(|found| {
+            let detail = format!("{}  {}", found.format.name(), found.path.display());
+            Choice::new(found.name.clone(), detail, move |app| app.open_found(found))
+        });
+        let pick = Pick::new(title, choices.collect());
+        self.show(pick.or_else(|app| {
+            if !app.has_profile() {
+                app.end();
+            }
+        }));
+    }
+
+    /// Opens a profile.
+    pub fn open_found(&mut self, found: Found) {
+        self.save_state();
+        self.opening = Some(Opening { name: found.name.clone(), step: "opening".into(), share: None });
+        let cache_dir = self.cache_dir.clone();
+        let kept =
+            if self.fresh { None } else { self.state_dir.as_deref().and_then(|dir| state::load(dir, &found.path)) };
+        let same = self.found.as_ref().is_some_and(|f| f.path == found.path);
+        if !same {
+            self.scene = super::scene::Scene::new(&found.name);
+            self.overview = None;
+            self.shown = super::Shown::default();
+        }
+        if let Some(kept) = &kept {
+            self.restore_arrangement(kept);
+        }
+        let options = self.scene.options;
+        let spread = self.scene.spread.clone();
+        self.found = Some(found.clone());
+        self.effects.push(Effect::Job(Job::new(SLOT, move |reporter| {
+            let partial = |event: OpenEvent| match event {
+                OpenEvent::Progress(progress) => {
+                    let share = (progress.total > 0).then(|| progress.done as f64 / progress.total as f64);
+                    reporter.answer(move |app| {
+                        if let Some(opening) = &mut app.opening {
+                            opening.step = progress.step;
+                            opening.share = share;
+                        }
+                    });
+                }
+                OpenEvent::Partial(store) => {
+                    let cache = Arc::new(TrackCache::default());
+                    let tree = tree(&store, &cache, &options, &spread);
+                    reporter.answer(move |app| app.install(store, cache, tree));
+                }
+            };
+            let opening = source::Opening { cancel: reporter.flag(), report: &partial, cache: cache_dir.as_deref() };
+            match source::open(&found, &opening) {
+                Err(problem) => reporter.answer(move |app| {
+                    app.opening = None;
+                    app.cannot_open(problem);
+                }),
+                Ok(store) => finish(reporter, Arc::new(store), &options, &spread, kept),
+            }
+        })));
+    }
+
+    /// Stops opening. What is on the screen already stays; without anything the program ends.
+    pub(super) fn cancel_opening(&mut self) {
+        self.opening = None;
+        self.effects.push(Effect::Cancel(SLOT));
+        if self.has_profile() {
+            self.refuse("opening was cancelled: this is only the part of the profile that had been read");
+        } else {
+            self.end();
+        }
+    }
+
+    fn cannot_open(&mut self, problem: Problem) {
+        let text = format!("{}: {}", problem.path.display(), problem.message);
+        if self.has_profile() {
+            self.fail(text);
+        } else {
+            self.failure = Some(problem);
+            self.end();
+        }
+    }
+
+    /// Writes the index to the cache, where it did not come from there.
+    fn write_cache(&mut self) {
+        let store = self.scene.store.clone();
+        let Some(dir) = self.cache_dir.clone().filter(|_| store.unsaved.is_some()) else { return };
+        self.effects.push(Effect::Job(Job::new("cache", move |reporter| {
+            // A cache that cannot be written costs only time at the next opening.
+            let outcome = match store.save_cache(&dir, reporter.flag()) {
+                Ok(Some(bytes)) => format!("cache of {bytes} bytes written"),
+                Ok(None) => "cache not written".into(),
+                Err(problem) => format!("cache not written: {}: {}", problem.path.display(), problem.message),
+            };
+            super::log::line(&outcome);
+        })));
+    }
+
+    fn install(&mut self, store: Arc<Store>, cache: Arc<TrackCache>, tree: Tree) {
+        self.scene.install(store, cache, tree);
+        self.overview = None;
+        self.shown.window = None;
+    }
+
+    /// Has other tracks of the same profile made; `then` is done when they are there.
+    pub(super) fn retrack(&mut self, options: TrackOptions, then: impl FnOnce(&mut App) + Send + 'static) {
+        let (store, cache) = (self.scene.store.clone(), self.scene.cache.clone());
+        let spread = self.scene.spread.clone();
+        // What is wanted counts at once, so that several changes add up.
+        self.scene.options = options;
+        if store.range.is_none() {
+            return;
+        }
+        self.effects.push(Effect::Job(Job::new("tracks", move |reporter| {
+            let tree = tree(&store, &cache, &options, &spread);
+            reporter.answer(move |app| {
+                if Arc::ptr_eq(&store, &app.scene.store) {
+                    app.install(store, cache, tree);
+                    then(app);
+                }
+            });
+        })));
+    }
+}
+
+fn finish(
+    reporter: &Reporter,
+    store: Arc<Store>,
+    options: &TrackOptions,
+    spread: &std::collections::BTreeSet<String>,
+    kept: Option<Kept>,
+) {
+    let cache = Arc::new(TrackCache::default());
+    let tree = tree(&store, &cache, options, spread);
+    reporter.answer(move |app| {
+        app.opening = None;
+        // Someone who has begun to look around is not taken elsewhere.
+        let untouched = app.scene.view.shows_all() && app.scene.selection.is_none();
+        // Tracks may have been asked for otherwise while the file was read.
+        let asked = app.scene.options;
+        app.install(store, cache, tree);
+        if asked != app.scene.options {
+            app.retrack(asked, |_| ());
+        }
+        if let Some(kept) = kept.filter(|_| untouched) {
+            app.restore_place(&kept);
+        }
+        app.remember_recent();
+        app.write_cache();
+    });
+}

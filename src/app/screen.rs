@@ -1,0 +1,475 @@
+//! Where everything stands on the screen, and its drawing.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
+
+use super::action::Action;
+use super::keymap::{Context, Hint};
+use super::panes::{self, PaneKind};
+use super::{App, Weight, cursor_line};
+use crate::model::{Grid, Nanos};
+use crate::query::viewport;
+use crate::query::window::figures;
+use crate::store::Datum;
+use crate::term::screen::ShiftHint;
+use crate::term::text;
+use crate::ui::bars::{self, Segment, Tab};
+use crate::ui::header::Header;
+use crate::ui::overview::Overview;
+use crate::ui::timeline::{Line, Timeline};
+use crate::ui::{labels, popup, ruler};
+
+/// The least screen that everything can be shown on.
+pub const LEAST: (u16, u16) = (50, 14);
+
+/// Screens from this width on show two panes side by side.
+const BESIDE: u16 = 100;
+
+/// Where the parts of the screen are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Regions {
+    /// The lines at the top.
+    pub header: Rect,
+    /// The whole profile in one line.
+    pub overview: Rect,
+    /// The ruler, labels included.
+    pub ruler: Rect,
+    /// The tracks, labels included.
+    pub tracks: Rect,
+    /// Columns of the labels.
+    pub labels: u16,
+    /// The bar above the panes.
+    pub bar: Rect,
+    /// The panes.
+    pub panes: Vec<(PaneKind, Rect)>,
+    /// The line that says what is under the cursor.
+    pub line: Rect,
+    /// The keys that are useful now.
+    pub footer: Rect,
+    /// The rows on the screen: position in the list, and the lines they take.
+    pub rows: Vec<(usize, Rect)>,
+}
+
+impl Regions {
+    /// Lines that the panes take, the bar included.
+    #[must_use]
+    pub fn pane_lines(&self) -> u16 {
+        self.bar.height + self.panes.first().map_or(0, |(_, area)| area.height)
+    }
+
+    /// The columns of time of a region that has labels.
+    #[must_use]
+    pub fn timed(&self, area: Rect) -> Rect {
+        let labels = self.labels.min(area.width);
+        Rect { x: area.x + labels, width: area.width - labels, ..area }
+    }
+}
+
+/// What the last frame showed, to know what only moved since.
+pub struct Drawn {
+    grid: Grid,
+    moved: Rect,
+}
+
+/// The answer behind the overview, which changes only with the profile and the width.
+pub struct OverviewKept {
+    columns: u16,
+    shares: Arc<[f32]>,
+}
+
+/// What a frame needs besides its cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Where the terminal's cursor belongs, while text is typed.
+    pub cursor: Option<Position>,
+    /// Which cells only moved sideways.
+    pub hint: Option<ShiftHint>,
+}
+
+impl App {
+    /// Draws the screen into a buffer, whose size it takes.
+    pub fn draw(&mut self, buffer: &mut Buffer) -> Frame {
+        self.screen = buffer.area;
+        let screen = self.screen;
+        popup::clear(screen, self.look.theme.base(), buffer);
+        if screen.width < LEAST.0 || screen.height < LEAST.1 {
+            self.drawn = None;
+            too_small(screen, buffer, self);
+            return Frame::default();
+        }
+        self.arrange();
+        self.draw_header(buffer);
+        if self.scene.rows.is_empty() {
+            self.draw_opening(buffer);
+        } else if !self.panes.maximized {
+            self.draw_timeline(buffer);
+        }
+        self.draw_panes(buffer);
+        self.draw_line(buffer);
+        self.draw_footer(buffer);
+        let hint = self.shift_hint();
+        let mut cursor = None;
+        for overlay in &self.overlays {
+            cursor = overlay.draw(screen, buffer, self);
+        }
+        if self.overlays.is_empty() && !self.pending.is_empty() {
+            self.draw_hints(buffer);
+        }
+        Frame { cursor, hint }
+    }
+
+    /// Lays the screen out, and has the window and the list of tracks follow.
+    fn arrange(&mut self) {
+        let screen = self.screen;
+        let mut regions = Regions { labels: labels::width(screen.width), ..Regions::default() };
+        let mut y = screen.y;
+        let mut take = |height: u16| {
+            let area = Rect { y, height, ..screen };
+            y += height;
+            area
+        };
+        let tall = screen.height >= 18;
+        let fixed = if tall { 6 } else { 4 };
+        let free = screen.height - fixed;
+        let shown = self.shown_panes();
+        let wanted = self.panes.lines.unwrap_or(match screen.height {
+            0..18 => 5,
+            18..30 => 7,
+            height => (height * 3 / 10).min(20),
+        });
+        let most = free.saturating_sub(3);
+        let pane = if shown.is_empty() || most < 3 { 0 } else { wanted.clamp(3, most) };
+        regions.header = take(if tall { 2 } else { 1 });
+        if self.panes.maximized && pane > 0 {
+            regions.bar = take(1);
+            let height = screen.height - regions.header.height - 3;
+            regions.panes = side_by_side(&shown, take(height));
+        } else {
+            regions.overview = take(if tall { 1 } else { 0 });
+            regions.ruler = take(1);
+            regions.tracks = take(free - pane);
+            if pane > 0 {
+                regions.bar = take(1);
+                regions.panes = side_by_side(&shown, take(pane - 1));
+            }
+        }
+        regions.line = take(1);
+        regions.footer = take(1);
+        if regions.tracks.height > 0 {
+            self.scene.view.resize(regions.timed(regions.tracks).width);
+            if self.scene.lines != regions.tracks.height {
+                self.scene.lines = regions.tracks.height;
+                self.scene.scroll();
+            }
+            let mut y = regions.tracks.y;
+            for row in self.scene.visible_rows() {
+                let height = self.scene.rows[row].height.min(regions.tracks.bottom().saturating_sub(y));
+                regions.rows.push((row, Rect { y, height, ..regions.tracks }));
+                y += height;
+            }
+        }
+        self.regions = regions;
+    }
+
+    /// The panes for which there is room.
+    fn shown_panes(&self) -> Vec<PaneKind> {
+        let shown = self.panes.shown();
+        let both = self.panes.beside && self.screen.width >= BESIDE;
+        match (shown.len() > 1 && !both, self.panes.focused().or(shown.last().copied())) {
+            (true, Some(one)) => vec![one],
+            _ => shown.to_vec(),
+        }
+    }
+
+    fn draw_header(&mut self, buffer: &mut Buffer) {
+        if self.shown.window.is_none() {
+            self.update_figures();
+        }
+        let store = &self.scene.store;
+        let progress = self.opening.as_ref().map(super::Opening::text);
+        let header = Header {
+            name: &store.info.name,
+            instance: store.fact("Metadata", "instance_type").and_then(Datum::text),
+            cores: store.cores(),
+            whole: self.scene.view.whole(),
+            window: self.scene.view.window(),
+            warnings: self.warnings().len(),
+            progress: progress.as_deref(),
+            figures: &self.shown.figures,
+            core: self.scene.node().and_then(|n| n.core),
+        };
+        header.draw(self.regions.header, &self.look.theme, self.look.glyphs, buffer);
+    }
+
+    /// Computes the figures of the window anew.
+    pub(super) fn update_figures(&mut self) {
+        let window = self.scene.view.window();
+        if self.shown.window != Some(window) {
+            self.shown.figures = figures(&self.scene.store, &self.scene.cache, window);
+            self.shown.window = Some(window);
+            self.shown.labels.clear();
+        }
+    }
+
+    fn draw_timeline(&mut self, buffer: &mut Buffer) {
+        let (theme, glyphs) = (&self.look.theme, self.look.glyphs);
+        let scene = &self.scene;
+        let grid = scene.view.grid();
+        let columns = self.regions.timed(self.regions.overview).width;
+        if self.regions.overview.height > 0 {
+            if self.overview.as_ref().is_none_or(|o| o.columns != columns) {
+                let shares = viewport::overview(&scene.store, &scene.tree, columns).into();
+                self.overview = Some(OverviewKept { columns, shares });
+            }
+            let shares = self.overview.as_ref().map_or_else(|| Arc::from([]), |o| o.shares.clone());
+            let overview =
+                Overview { shares: &shares, whole: scene.view.whole(), window: scene.view.window(), ticks: &[] };
+            overview.draw(self.regions.overview, theme, glyphs, buffer);
+        }
+        let marks: Vec<Nanos> = Vec::new();
+        ruler::draw(self.regions.timed(self.regions.ruler), grid, &marks, theme, glyphs, buffer);
+
+        let nodes: Vec<_> = self.regions.rows.iter().map(|(row, _)| scene.rows[*row].node).collect();
+        let mut rows = viewport::rows(&scene.store, &scene.tree, &nodes, grid, &self.emphases);
+        // While the window moves, the figures beside the labels stay.
+        let fresh = self.shown.window == Some(scene.view.window());
+        for (row, &id) in rows.iter_mut().zip(&nodes) {
+            let key = &scene.tree.node(id).key;
+            match self.shown.labels.get(key) {
+                Some(kept) if !fresh => row.figure = *kept,
+                Some(_) => {}
+                None => {
+                    self.shown.labels.insert(key.clone(), row.figure);
+                }
+            }
+            if fresh {
+                self.shown.labels.insert(key.clone(), row.figure);
+            }
+        }
+        let lines: Vec<Line> = self
+            .regions
+            .rows
+            .iter()
+            .zip(&rows)
+            .map(|((at, area), row)| {
+                let shown = &scene.rows[*at];
+                Line { node: scene.tree.node(shown.node), row, height: area.height, folded: shown.folded }
+            })
+            .collect();
+        let on_screen = |row: usize| self.regions.rows.iter().position(|(at, _)| *at == row);
+        let area = scene.area.as_ref().and_then(|area| {
+            let (first, last) = area.tracks(|key| scene.row_of(key))?;
+            let mut within = self.regions.rows.iter().enumerate().filter(|(_, (at, _))| (first..=last).contains(at));
+            let first = within.next()?.0;
+            let last = within.next_back().map_or(first, |(i, _)| i);
+            Some((area.window(), first..last + 1))
+        });
+        let timeline = Timeline {
+            store: &scene.store,
+            grid,
+            lines: &lines,
+            current: on_screen(scene.row),
+            cursor: Some(scene.view.cursor()),
+            area,
+            marks: &marks,
+            coloring: self.coloring,
+            dim_others: false,
+            wait_note: None,
+            plain: self.look.plain,
+            theme,
+            glyphs,
+        };
+        timeline.draw(self.regions.tracks, buffer);
+    }
+
+    fn draw_opening(&self, buffer: &mut Buffer) {
+        let area = self.regions.tracks;
+        let theme = &self.look.theme;
+        let middle = area.y + area.height / 3;
+        let mut put = |line: u16, content: &str, color| {
+            let shown = text::truncate(content, usize::from(area.width.saturating_sub(4)));
+            let x = area.x + (area.width.saturating_sub(text::width(&shown) as u16)) / 2;
+            if middle + line < area.bottom() {
+                buffer.set_string(x, middle + line, shown, self.look.on_background(color));
+            }
+        };
+        let Some(opening) = &self.opening else {
+            let text = if self.scene.store.range.is_some() || self.found.is_some() {
+                "no track is shown"
+            } else {
+                "nothing is open"
+            };
+            put(0, text, theme.dim);
+            return;
+        };
+        put(0, &format!("opening {}", opening.name), theme.title);
+        put(2, &opening.text(), theme.text);
+        if let Some(share) = opening.share {
+            let room = usize::from(area.width).min(60);
+            let done = ((share.clamp(0.0, 1.0) * room as f64) as usize).min(room);
+            let bar =
+                format!("{}{}", self.look.glyphs.full.repeat(done), self.look.glyphs.shades[0].repeat(room - done));
+            put(3, &bar, theme.counter);
+        }
+        let key = self.keymap.hint(Context::Timeline, &Action::Escape).unwrap_or_else(|| "Esc".into());
+        put(5, &format!("{key} cancels"), theme.dim);
+    }
+
+    fn draw_panes(&self, buffer: &mut Buffer) {
+        let regions = &self.regions;
+        if regions.bar.height == 0 {
+            return;
+        }
+        let focused = self.panes.focused();
+        let keys: Vec<Option<String>> =
+            panes::REGISTRY.iter().map(|info| self.keymap.hint(Context::Timeline, &info.action)).collect();
+        // What all keys begin with is said once.
+        let prefix = keys.iter().flatten().filter_map(|k| k.rsplit_once(' ').map(|(first, _)| first)).next();
+        let prefix = prefix.unwrap_or_default().to_owned();
+        let short: Vec<String> = keys
+            .iter()
+            .map(|key| match key {
+                Some(key) => key.strip_prefix(&prefix).unwrap_or(key).trim().to_owned(),
+                None => String::new(),
+            })
+            .collect();
+        let tabs: Vec<Tab> = panes::REGISTRY
+            .iter()
+            .zip(&short)
+            .map(|(info, key)| Tab {
+                key,
+                title: info.title,
+                shown: regions.panes.iter().any(|(kind, _)| *kind == info.kind),
+                focused: focused == Some(info.kind),
+            })
+            .collect();
+        let shown = focused.or(regions.panes.first().map(|(kind, _)| *kind));
+        let subtitle = shown.and_then(|kind| self.panes.get(kind)).map(|p| p.subtitle(self)).unwrap_or_default();
+        let before = if prefix.is_empty() { String::new() } else { format!("{prefix}+") };
+        bars::tabs(&before, &tabs, &subtitle, focused.is_some(), regions.bar, buffer, &self.look);
+        for (kind, area) in &regions.panes {
+            if let Some(pane) = self.panes.get(*kind) {
+                let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..*area };
+                pane.draw(inside, buffer, self, focused == Some(*kind));
+            }
+        }
+        if let [(_, left), _] = regions.panes.as_slice() {
+            for y in left.top()..left.bottom() {
+                let line = self.look.on_background(self.look.theme.border);
+                buffer.set_string(left.right() - 1, y, self.look.glyphs.pane.vertical, line);
+            }
+        }
+    }
+
+    fn draw_line(&self, buffer: &mut Buffer) {
+        let theme = &self.look.theme;
+        let parts = match &self.message {
+            Some(message) => {
+                let color = match message.weight {
+                    Weight::Info => theme.info,
+                    Weight::Warning => theme.warning,
+                    Weight::Error => theme.error,
+                };
+                vec![Segment::new(message.text.clone()).colored(color).elastic()]
+            }
+            None => cursor_line::parts(self),
+        };
+        bars::segments(&parts, self.regions.line, theme.background, buffer, &self.look);
+    }
+
+    fn draw_footer(&self, buffer: &mut Buffer) {
+        let context = self.context();
+        let hint = |actions: &[Action], what: &'static str| {
+            let keys: Vec<String> = actions.iter().filter_map(|a| self.keymap.hint(context, a)).collect();
+            (keys.len() == actions.len()).then(|| (keys.join("/"), what))
+        };
+        let useful: Vec<Option<(String, &str)>> = if self.opening.is_some() && !self.has_profile() {
+            vec![hint(&[Action::Escape], "cancel")]
+        } else if context == Context::Pane {
+            vec![
+                hint(&[Action::ScrollDown, Action::ScrollUp], "line"),
+                hint(&[Action::Enter], "open"),
+                hint(&[Action::PaneNext], "next pane"),
+                hint(&[Action::PaneMaximize], "maximise"),
+                hint(&[Action::Escape], "back to the tracks"),
+                hint(&[Action::Quit], "close"),
+            ]
+        } else if self.scene.area.is_some() {
+            vec![
+                hint(&[Action::ZoomArea], "zoom to the area"),
+                hint(&[Action::AreaSelect], "end it"),
+                hint(&[Action::Escape], "clear it"),
+            ]
+        } else {
+            vec![
+                hint(&[Action::PanLeft(None), Action::PanRight(None)], "pan"),
+                hint(&[Action::ZoomIn, Action::ZoomOut], "zoom"),
+                hint(&[Action::CursorLeft(None), Action::CursorRight(None)], "cursor"),
+                hint(&[Action::TrackNext, Action::TrackPrev], "track"),
+                hint(&[Action::EventNext, Action::EventPrev], "event"),
+                hint(&[Action::Fold], "fold"),
+                hint(&[Action::Focus], "fit"),
+                hint(&[Action::IdleNext], "idle gap"),
+                hint(&[Action::Goto(None)], "go to"),
+                hint(&[Action::ColorNext], "colours"),
+                hint(&[Action::CopyJson], "copy"),
+            ]
+        };
+        let last = [hint(&[Action::Palette(None)], "commands"), hint(&[Action::Help], "help")];
+        let flat = |keys: Vec<Option<(String, &'static str)>>| keys.into_iter().flatten().collect::<Vec<_>>();
+        let useful: Vec<(String, &str)> = useful.into_iter().flatten().collect();
+        bars::keys(&useful, &flat(last.to_vec()), self.regions.footer, buffer, &self.look);
+    }
+
+    fn draw_hints(&self, buffer: &mut Buffer) {
+        let hints = self.keymap.hints(self.context(), &self.pending);
+        let hints: Vec<(String, String)> = hints.into_iter().map(|Hint { key, text, .. }| (key, text)).collect();
+        popup::hints(&format!("{} …", self.pending.text()), &hints, self.screen, buffer, &self.look);
+    }
+
+    /// Says which cells only moved since the last frame.
+    fn shift_hint(&mut self) -> Option<ShiftHint> {
+        let (regions, grid) = (&self.regions, self.scene.view.grid());
+        if regions.tracks.height == 0 || self.scene.rows.is_empty() {
+            self.drawn = None;
+            return None;
+        }
+        let timed = regions.timed(regions.tracks);
+        let moved = Rect { y: regions.ruler.y, height: regions.ruler.height + timed.height, ..timed };
+        let before = self.drawn.replace(Drawn { grid, moved })?;
+        let same = before.moved == moved && before.grid.same_width(grid) && before.grid.columns() == grid.columns();
+        let columns = i16::try_from(before.grid.first() - grid.first()).ok()?;
+        (same && columns != 0).then_some(ShiftHint { area: moved, columns })
+    }
+}
+
+fn side_by_side(shown: &[PaneKind], area: Rect) -> Vec<(PaneKind, Rect)> {
+    match shown {
+        [one] => vec![(*one, area)],
+        [left, right, ..] => {
+            let half = area.width / 2;
+            vec![
+                (*left, Rect { width: half, ..area }),
+                (*right, Rect { x: area.x + half, width: area.width - half, ..area }),
+            ]
+        }
+        [] => Vec::new(),
+    }
+}
+
+fn too_small(screen: Rect, buffer: &mut Buffer, app: &App) {
+    let (columns, lines) = LEAST;
+    let text = format!(
+        "neuron-scope needs {columns} columns and {lines} lines to show a profile; this terminal has {} and {}. \
+         Make it larger, or the font smaller; q quits.",
+        screen.width, screen.height
+    );
+    let style = app.look.on_background(app.look.theme.text).add_modifier(Modifier::empty());
+    let wrapped = popup::wrapped(&text, usize::from(screen.width.saturating_sub(2)).max(1));
+    for (line, y) in wrapped.iter().zip(screen.top()..screen.bottom()) {
+        buffer.set_stringn(screen.x + u16::from(screen.width > 2), y, line, usize::from(screen.width), style);
+    }
+}
