@@ -1,6 +1,8 @@
 //! How fast raw captures are read. Targets: a trace at 300 MB/s per core, a program of 100 MB (compressed) within two
 //! seconds beyond what inflating it takes.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../tests/raw/writer.rs"]
 #[allow(dead_code)]
 mod writer;
