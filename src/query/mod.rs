@@ -1,15 +1,31 @@
 //! One file per question; pure functions of a store and arguments.
 
+pub mod banks;
+pub mod blame;
+pub mod causes;
+pub mod chain;
+pub mod dependencies;
 pub mod details;
+pub mod effects;
 pub mod emphasis;
+pub mod gaps;
+pub mod index;
+pub mod life;
+pub mod locate;
 pub mod place;
 pub mod queue_name;
 pub mod rates;
+pub mod reach;
 pub mod related;
-pub mod tracks;
-pub mod units;
-pub mod viewport;
-pub mod window;
-
+pub mod residual;
+pub mod semaphores;
 #[cfg(test)]
 pub(crate) mod sketch;
+pub mod sync;
+pub mod tracks;
+pub mod transfers;
+pub mod units;
+pub mod viewport;
+pub mod whatif;
+pub mod window;
+pub mod words;

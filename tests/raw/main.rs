@@ -1,9 +1,6 @@
 //! Reading raw captures: NEFF and NTFF.
 
-#![allow(clippy::unwrap_used)]
-
 mod corpus;
-mod derived;
 mod fixtures;
 mod oracle;
 mod sample;

@@ -4,5 +4,4 @@
 mod cache;
 mod corpus;
 mod hostile;
-mod legacy_json;
 mod truth;

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used)] // Tests may.
 
-mod behaviour;
-mod bytes;
-
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -1,0 +1,258 @@
+//! What an engine's idle time is to be blamed on: every idle nanosecond has one cause, and shares of any window add up.
+
+use rustc_hash::FxHashMap;
+
+use super::banks;
+use super::causes::{Actor, Asking, Basis, How};
+use super::chain::{Piece, PieceKind};
+use super::gaps::{self, Gap};
+use super::index::SAME_BANK;
+use super::residual::Residual;
+use super::semaphores::SyncKey;
+use crate::model::{Nanos, Window, length};
+use crate::store::Lane;
+
+/// Something that idle time is blamed on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Blamed {
+    /// An engine worked on what was waited for.
+    Engine(String),
+    /// A queue moved what was waited for, or others were ahead on it.
+    Queue(String),
+    /// A PSUM bank was still in use.
+    Bank(Option<i64>, u8),
+    /// A semaphore's change took its time to be seen.
+    Semaphore(SyncKey),
+    /// A condition of which it is not recorded when it was met.
+    Unrecorded(SyncKey),
+    /// Getting an instruction or a transfer under way.
+    Dispatch,
+    /// Nothing was issued, or nothing is recorded.
+    Nothing,
+}
+
+/// A stretch of idle time with what it is blamed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it begins.
+    pub start: Nanos,
+    /// When it ends.
+    pub end: Nanos,
+    /// Position in [`Blame::blamed`].
+    pub blamed: u16,
+    /// What was at work then.
+    pub actor: Option<Actor>,
+    /// How this is known.
+    pub basis: Basis,
+}
+
+/// The idle time of a track.
+#[derive(Clone, Debug, Default)]
+pub struct Blame {
+    /// What is blamed.
+    pub blamed: Vec<Blamed>,
+    /// All idle time, in order, without gaps or overlaps within an idle stretch.
+    pub spans: Vec<Span>,
+}
+
+/// What the idle time of a window comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Position in [`Blame::blamed`].
+    pub blamed: u16,
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Share of all idle time in the window: 0 to 1.
+    pub share: f64,
+}
+
+/// What an engine is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It works.
+    Working,
+    /// It is held back by a semaphore, a dependency or a transfer.
+    Waiting,
+    /// Nothing was issued to it.
+    Idle,
+}
+
+impl Blame {
+    /// The idle time of `lane` in `window`, explained. Takes time in proportion to its gaps: call it off the UI thread.
+    #[must_use]
+    pub fn new(asking: &Asking<'_>, lane: Lane<'_>, window: Window) -> Blame {
+        let mut blame = Blame::default();
+        let mut known = FxHashMap::default();
+        let whole = asking.store.whole();
+        for gap in gaps::gaps(lane, whole, window) {
+            blame.add(asking, &gap, &mut known);
+        }
+        blame
+    }
+
+    fn add(&mut self, asking: &Asking<'_>, gap: &Gap, known: &mut FxHashMap<Blamed, u16>) {
+        let chain = asking.gap_chain(gap);
+        for piece in chain.pieces.iter().rev() {
+            let blamed = asking.blamed(piece);
+            let next = u16::try_from(self.blamed.len()).unwrap_or(u16::MAX);
+            let blamed = *known.entry(blamed).or_insert_with_key(|blamed| {
+                self.blamed.push(blamed.clone());
+                next
+            });
+            match self.spans.last_mut() {
+                Some(last) if last.end == piece.start && last.blamed == blamed && last.basis == piece.basis => {
+                    last.end = piece.end;
+                }
+                _ => self.spans.push(Span {
+                    start: piece.start,
+                    end: piece.end,
+                    blamed,
+                    actor: piece.actor,
+                    basis: piece.basis,
+                }),
+            }
+        }
+    }
+
+    /// The spans that overlap `window`.
+    #[must_use]
+    pub fn within(&self, window: Window) -> &[Span] {
+        let from = self.spans.partition_point(|s| s.end <= window.start);
+        let to = self.spans.partition_point(|s| s.start < window.end);
+        &self.spans[from..to.max(from)]
+    }
+
+    /// What the idle time of `window` is blamed on, the most first; the shares add up to 1 where there is any.
+    #[must_use]
+    pub fn shares(&self, window: Window) -> Vec<Share> {
+        let mut sums = vec![0u64; self.blamed.len()];
+        for span in self.within(window) {
+            sums[usize::from(span.blamed)] += length(span.start.max(window.start), span.end.min(window.end));
+        }
+        let total: u64 = sums.iter().sum();
+        let mut shares: Vec<Share> = (0..)
+            .zip(sums)
+            .filter(|(_, ns)| *ns > 0)
+            .map(|(blamed, ns)| Share { blamed, ns, share: ns as f64 / total as f64 })
+            .collect();
+        shares.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.blamed.cmp(&b.blamed)));
+        shares
+    }
+
+    /// The idle time at `time`; `None` where the track works.
+    #[must_use]
+    pub fn at(&self, time: Nanos) -> Option<&Span> {
+        self.within(Window::new(time, time.saturating_add(1))).first()
+    }
+
+    /// What the engine is doing at `time`.
+    #[must_use]
+    pub fn state(&self, time: Nanos) -> State {
+        match self.at(time).map(|s| &self.blamed[usize::from(s.blamed)]) {
+            None => State::Working,
+            Some(Blamed::Nothing) => State::Idle,
+            Some(_) => State::Waiting,
+        }
+    }
+}
+
+impl Asking<'_> {
+    /// What a piece of idle time is blamed on.
+    #[must_use]
+    pub fn blamed(&self, piece: &Piece) -> Blamed {
+        let queue = |t: u32| Blamed::Queue(self.queue_name(t));
+        match (piece.kind, piece.actor) {
+            (PieceKind::Idle, _)
+            | (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, None | Some(Actor::Other(_))) => {
+                Blamed::Nothing
+            }
+            (PieceKind::Compute, Some(Actor::Instruction(e))) => match self.bank_between(piece) {
+                Some(bank) => Blamed::Bank(self.index.stream_of(e).core, bank),
+                None => Blamed::Engine(self.engine_name(e)),
+            },
+            (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, Some(Actor::Transfer(t))) => queue(t),
+            (PieceKind::Transfer | PieceKind::Queued, Some(Actor::Instruction(e))) => {
+                Blamed::Engine(self.engine_name(e))
+            }
+            (PieceKind::Semaphore, held) => {
+                let core = held.and_then(|a| self.core(a));
+                match (piece.residual, piece.cause.map(|c| c.how)) {
+                    (Residual::Unrecorded(condition), _) => Blamed::Unrecorded(SyncKey { core, sync: condition.sync }),
+                    (_, Some(How::Semaphore { condition, core, .. })) => {
+                        Blamed::Semaphore(SyncKey { core, sync: condition.sync })
+                    }
+                    _ => Blamed::Dispatch,
+                }
+            }
+            (PieceKind::Dispatch, _) => Blamed::Dispatch,
+        }
+    }
+
+    /// The PSUM bank that links what is at work in `piece` with what it held back, where nothing else does.
+    fn bank_between(&self, piece: &Piece) -> Option<u8> {
+        let (Some(Actor::Instruction(a)), Some(Actor::Instruction(b))) = (piece.actor, piece.held) else {
+            return None;
+        };
+        let (first, second) = (self.index.spec(a).banks, self.index.spec(b).banks);
+        let shared = first.all() & second.all();
+        if shared == 0 || self.index.stream_of(a).first == self.index.stream_of(b).first {
+            return None;
+        }
+        let linked = match &self.store.graph {
+            Some(graph) if self.index.bank_uses.is_empty() => {
+                let kinds = self.kinds_between(graph, a, b);
+                let is = |wanted: &str| kinds.iter().any(|k| graph.kinds[usize::from(*k)] == wanted);
+                is(SAME_BANK) && !is("FLOW_DEPENDENCE")
+            }
+            // A read that the writer waits for; the other way round data flow.
+            _ => banks::linked(&first, &second) != 0 && first.writes & second.reads == 0,
+        };
+        linked.then(|| shared.trailing_zeros() as u8)
+    }
+
+    /// The kinds of the edges between two instructions.
+    fn kinds_between(&self, graph: &crate::store::Graph, from: u32, to: u32) -> Vec<u8> {
+        let node = |e: u32| graph.node(&self.events.name, self.events.rows[e as usize]);
+        let Some((from, to)) = node(from).zip(node(to)) else { return Vec::new() };
+        graph.predecessors(to).take(4_096).filter(|(n, _)| *n == from).map(|(_, kind)| kind).collect()
+    }
+
+    /// The engine of an instruction, with the core where there are several: `Vector(nc0)`.
+    #[must_use]
+    pub fn engine_name(&self, e: u32) -> String {
+        let stream = self.index.stream_of(e);
+        let name = self.events.groups.get(stream.group as usize).map_or("", |g| g.key.name.as_str());
+        self.with_core(name, stream.core)
+    }
+
+    /// The queue of a transfer, with the core where there are several.
+    #[must_use]
+    pub fn queue_name(&self, t: u32) -> String {
+        let queue = self.index.transfers.queue_of(t);
+        self.with_core(&queue.name, queue.core)
+    }
+
+    /// A name with the core where there are several: `Vector(nc0)`.
+    #[must_use]
+    pub fn with_core(&self, name: &str, core: Option<i64>) -> String {
+        match core.filter(|_| self.store.cores() > 1) {
+            Some(core) => format!("{name}(nc{core})"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// What is blamed, in words.
+    #[must_use]
+    pub fn blamed_text(&self, blamed: &Blamed) -> String {
+        match blamed {
+            Blamed::Engine(name) | Blamed::Queue(name) => name.clone(),
+            Blamed::Bank(core, bank) => self.with_core(&format!("PSUM bank {bank}"), *core),
+            Blamed::Semaphore(key) => format!("latency of {}", self.index.sync_name(key.core, key.sync)),
+            Blamed::Unrecorded(key) => {
+                format!("{}, whose change is not recorded", self.index.sync_name(key.core, key.sync))
+            }
+            Blamed::Dispatch => "dispatch".to_owned(),
+            Blamed::Nothing => "nothing issued".to_owned(),
+        }
+    }
+}

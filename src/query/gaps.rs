@@ -1,0 +1,164 @@
+//! Idle gaps of an engine as events: from the end of its active time to the start of the next instruction that is not a
+//! wait, with what held that one back, piece by piece.
+
+use super::causes::{Actor, Asking, Basis};
+use super::chain::{Chain, MOST_STEPS, Piece, PieceKind, Root};
+use super::residual::Residual;
+use crate::model::{Nanos, Window, length};
+use crate::store::{Lane, flag};
+
+/// A stretch in which nothing but waits ran on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// End of the last instruction before it, or start of the profile.
+    pub start: Nanos,
+    /// Start of the instruction that ends it, or end of the profile.
+    pub end: Nanos,
+    /// The instruction that ends it; `None` after the last one.
+    pub next: Option<u32>,
+}
+
+impl Gap {
+    /// Its length in nanoseconds.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        length(self.start, self.end)
+    }
+}
+
+/// The gap of `lane` that holds `time`; `None` where something runs. `whole` is the span of the profile.
+#[must_use]
+pub fn gap_at(lane: Lane<'_>, whole: Window, time: Nanos) -> Option<Gap> {
+    let table = lane.table();
+    if lane.active(Window::new(time, time.saturating_add(1))) > 0 || !(whole.start..whole.end).contains(&time) {
+        return None;
+    }
+    // The least start from which on nothing was active up to then.
+    let (mut low, mut high) = (whole.start, time);
+    while low < high {
+        let middle = low + (length(low, high) / 2) as i64;
+        if lane.active(Window::new(middle, time)) == 0 { high = middle } else { low = middle + 1 }
+    }
+    let working = |i: &usize| lane.event(*i).is_some_and(|e| table.is_work(e));
+    // Instructions without length are no activity, but end a gap all the same.
+    let before = lane.starting_before(time.saturating_add(1));
+    let instant = (0..before).rev().take(64).find(working).and_then(|i| lane.event(i));
+    let start = instant.map_or(high, |e| high.max(table.end(e)));
+    let next = (before..lane.len()).find(working).and_then(|i| lane.event(i));
+    let end = next.map_or(whole.end, |e| table.start(e));
+    (start < end).then_some(Gap { start, end, next })
+}
+
+/// The gaps of `lane` that overlap `window`, in order, whole.
+pub fn gaps(lane: Lane<'_>, whole: Window, window: Window) -> impl Iterator<Item = Gap> + '_ {
+    let table = lane.table();
+    let window =
+        Window::new(window.start.max(whole.start), window.end.min(whole.end).max(whole.start.saturating_add(1)));
+    // What runs into the window begins the walk.
+    let first = gap_at(lane, whole, window.start);
+    let mut reach = match first {
+        Some(gap) => gap.start,
+        None => window.start,
+    };
+    let mut position = lane.starting_before(window.start);
+    if first.is_none() {
+        lane.running_at(window.start, |e| {
+            if table.is_work(e) {
+                reach = reach.max(table.end(e));
+            }
+            true
+        });
+    }
+    let mut done = false;
+    std::iter::from_fn(move || {
+        while !done {
+            let event = lane.event(position);
+            let Some(e) = event.filter(|&e| table.start(e) < whole.end) else {
+                done = true;
+                let gap = Gap { start: reach, end: whole.end, next: None };
+                return (gap.start < gap.end && gap.start < window.end).then_some(gap);
+            };
+            position += 1;
+            if table.flags[e as usize] & flag::WAIT != 0 {
+                continue;
+            }
+            let gap = Gap { start: reach, end: table.start(e), next: Some(e) };
+            reach = reach.max(table.end(e));
+            if gap.start >= window.end {
+                done = true;
+                return None;
+            }
+            if gap.start < gap.end {
+                return Some(gap);
+            }
+        }
+        None
+    })
+}
+
+/// The first gap of at least `least` nanoseconds that begins after `time`.
+#[must_use]
+pub fn next(lane: Lane<'_>, whole: Window, time: Nanos, least: u64) -> Option<Gap> {
+    let rest = Window::new(time, whole.end.max(time.saturating_add(1)));
+    gaps(lane, whole, rest).find(|gap| gap.start > time && gap.length() >= least)
+}
+
+/// The last gap of at least `least` nanoseconds that begins before `time`.
+#[must_use]
+pub fn previous(lane: Lane<'_>, whole: Window, time: Nanos, least: u64) -> Option<Gap> {
+    // Ever longer stretches, so that a near one is found at once.
+    let mut reach = 1_000u64;
+    loop {
+        let from = time.saturating_sub_unsigned(reach).max(whole.start);
+        if from >= time {
+            return None;
+        }
+        let found = gaps(lane, whole, Window::new(from, time)).filter(|g| g.start < time && g.length() >= least).last();
+        if found.is_some() || from == whole.start {
+            return found;
+        }
+        reach = reach.saturating_mul(8);
+    }
+}
+
+/// The longest gap that overlaps `window`, by its part inside; the first of equals.
+#[must_use]
+pub fn longest(lane: Lane<'_>, whole: Window, window: Window) -> Option<Gap> {
+    let inside = |gap: &Gap| length(gap.start.max(window.start), gap.end.min(window.end));
+    let mut best: Option<Gap> = None;
+    for gap in gaps(lane, whole, window) {
+        if best.as_ref().is_none_or(|b| inside(&gap) > inside(b)) {
+            best = Some(gap);
+        }
+    }
+    best
+}
+
+impl Asking<'_> {
+    /// What a gap was spent on: pieces that add up to it, the last in time first.
+    #[must_use]
+    pub fn gap_chain(&self, gap: &Gap) -> Chain {
+        let idle = |start, end, held| Piece {
+            kind: PieceKind::Idle,
+            start,
+            end,
+            actor: None,
+            held,
+            cause: None,
+            residual: Residual::Unexplained,
+            basis: Basis::Recorded,
+        };
+        let Some(next) = gap.next.map(Actor::Instruction) else {
+            let pieces = vec![idle(gap.start, gap.end, None)];
+            return Chain { pieces, from: gap.start, root: Root::Reached, actors: Vec::new() };
+        };
+        let mut chain = self.chain(next, gap.start, MOST_STEPS);
+        if chain.from > gap.start {
+            // The record begins there, or does not tell.
+            let basis = if matches!(chain.root, Root::Beginning(_)) { Basis::Recorded } else { Basis::Inferred };
+            chain.pieces.push(Piece { basis, ..idle(gap.start, chain.from, Some(next)) });
+            chain.from = gap.start;
+        }
+        chain
+    }
+}

@@ -1,0 +1,468 @@
+//! What the questions of this room about waiting need beyond the hot columns: parsed operands, semaphores over time,
+//! transfers with what started them. Built once per profile, off the UI thread; afterwards every answer is quick.
+//!
+//! Memory: 8 bytes per instruction, about as much again per distinct use of semaphores and PSUM, 20 per change of a
+//! semaphore, 60 per transfer; a profile of 10 million instructions takes a few hundred megabytes.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::banks::{self, BankUse};
+use super::semaphores::{Sample, SyncKey, SyncTrack};
+use super::sync::{self, SyncId, SyncUse};
+use super::transfers::{self, Issue, Transfers};
+use crate::model::opcode::is_wait;
+use crate::model::{Engine, Nanos};
+use crate::store::{Batch, EventRef, EventTable, LabelKind, Problem, Store, Want, flag};
+
+/// What the operands of an instruction say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Spec {
+    /// Semaphores and events.
+    pub sync: SyncUse,
+    /// PSUM banks.
+    pub banks: BankUse,
+}
+
+/// The instructions of one engine, in order of start: neighbouring events of the table.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Position in the groups of the table.
+    pub group: u32,
+    /// First event.
+    pub first: u32,
+    /// One behind the last event.
+    pub end: u32,
+    /// The physical core, where recorded.
+    pub core: Option<i64>,
+    /// The engine.
+    pub engine: Option<Engine>,
+    /// By how much an instruction on the data path usually begins before the one ahead of it there ends, where they
+    /// overlap: the engine has then taken in all data of the one ahead. Of the Tensor Engine only matrix multiplications
+    /// count; weights are loaded beside them.
+    pub overlap: u64,
+}
+
+/// Opcodes in classes that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Class {
+    /// Only waits or does nothing: never an answer.
+    pub passes: bool,
+    /// Waits until the engine has finished what it was given.
+    pub drains: bool,
+    /// A matrix multiplication.
+    pub matmul: bool,
+    /// Sets a range of semaphores to 0.
+    pub clears: bool,
+}
+
+/// See the module.
+pub struct CauseIndex {
+    /// Position of Instruction in [`Store::events`].
+    pub(super) table: u16,
+    /// Per event its position in `specs`.
+    spec_of: Vec<u32>,
+    specs: Vec<Spec>,
+    /// Per event its program counter; `u32::MAX` where not recorded.
+    pcs: Vec<u32>,
+    /// Per opcode key.
+    classes: Vec<Class>,
+    /// The engines.
+    pub streams: Vec<Stream>,
+    /// Semaphores and events.
+    pub syncs: FxHashMap<SyncKey, SyncTrack>,
+    /// Who changes semaphores, as recorded; the first entry stands for "not recorded".
+    pub sources: Vec<String>,
+    /// Transfers.
+    pub transfers: Transfers,
+    /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
+    pub(super) bank_uses: FxHashMap<(Option<i64>, u8), Vec<u32>>,
+    /// Whether the profile records changes of semaphores at all.
+    pub has_updates: bool,
+    /// What is not recorded, and what would record it; what could not be put together.
+    pub notes: Vec<String>,
+}
+
+/// The kind of Flow edges that link uses of one PSUM bank.
+pub const SAME_BANK: &str = "SAME_PSUM_BANK";
+/// What Neuron Explorer needs to record dynamic transfers.
+pub const RECORD_DGE: &str = "set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=1 when capturing";
+
+impl CauseIndex {
+    /// Reads what is needed. Takes time in proportion to the profile: call it off the UI thread.
+    ///
+    /// # Errors
+    /// Says which file could not be read, that it was cancelled, or that the profile has no instructions.
+    pub fn build(store: &Store, cancel: &AtomicBool) -> Result<CauseIndex, Problem> {
+        let fail = |message: &str| Problem { path: store.info.path.clone(), message: message.into() };
+        let table = store.table_index("Instruction").filter(|&t| !store.events[usize::from(t)].is_empty());
+        let Some(table) = table else {
+            return Err(fail("records no instructions, so nothing tells what waited for what"));
+        };
+        let events = &store.events[usize::from(table)];
+        let mut index = CauseIndex {
+            table,
+            spec_of: Vec::new(),
+            specs: Vec::new(),
+            pcs: Vec::new(),
+            classes: events
+                .label(LabelKind::Name)
+                .map_or_else(Vec::new, |l| l.entries.iter().map(|o| class(o)).collect()),
+            streams: Vec::new(),
+            syncs: FxHashMap::default(),
+            sources: vec![String::new()],
+            transfers: Transfers::default(),
+            bank_uses: FxHashMap::default(),
+            has_updates: false,
+            notes: Vec::new(),
+        };
+        index.read_operands(store, events, cancel)?;
+        index.add_streams(events);
+        index.read_updates(store, cancel)?;
+        index.add_users(events);
+        index.add_transfers(store, events, cancel)?;
+        index.add_bank_uses(store, events);
+        index.add_notes(store);
+        if cancel.load(Ordering::Relaxed) { Err(fail("looking for causes was cancelled")) } else { Ok(index) }
+    }
+
+    fn read_operands(&mut self, store: &Store, events: &EventTable, cancel: &AtomicBool) -> Result<(), Problem> {
+        let spec_of: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(0)).collect();
+        let pcs: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(u32::MAX)).collect();
+        let known = Mutex::new((FxHashMap::<Spec, u32>::default(), vec![Spec::default()]));
+        known.lock().unwrap_or_else(PoisonError::into_inner).0.insert(Spec::default(), 0);
+        let columns = [
+            ("operands", Want::Text),
+            ("pc", Want::Integer),
+            ("psum_read_banks", Want::Text),
+            ("psum_write_banks", Want::Text),
+        ];
+        store.scan(&events.name, &columns, &|batch: Batch| {
+            let mut keys: FxHashMap<[Option<&str>; 3], u32> = FxHashMap::default();
+            for i in 0..batch.rows {
+                let Some(event) = events.event_at_row(batch.first_row + i as u32) else { continue };
+                if let Some(pc) = batch.columns[1].integer(i).and_then(|pc| u32::try_from(pc).ok()) {
+                    pcs[event as usize].store(pc, Ordering::Relaxed);
+                }
+                let texts = [0, 2, 3].map(|c| batch.columns[c].text(i));
+                let key = *keys.entry(texts).or_insert_with(|| {
+                    let spec = spec(texts);
+                    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (keys, specs) = &mut *known;
+                    *keys.entry(spec).or_insert_with_key(|spec| {
+                        specs.push(spec.clone());
+                        specs.len() as u32 - 1
+                    })
+                });
+                spec_of[event as usize].store(key, Ordering::Relaxed);
+            }
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        self.specs = known.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+        self.spec_of = spec_of.into_iter().map(AtomicU32::into_inner).collect();
+        self.pcs = pcs.into_iter().map(AtomicU32::into_inner).collect();
+        Ok(())
+    }
+
+    fn add_streams(&mut self, events: &EventTable) {
+        for (group, found) in (0..).zip(&events.groups) {
+            let first = found.sequence.first_event();
+            let end = first.saturating_add(found.sequence.len() as u32);
+            let (core, engine) = (found.key.core, found.key.engine);
+            self.streams.push(Stream { group, first, end, core, engine, overlap: 0 });
+        }
+        for i in 0..self.streams.len() {
+            self.streams[i].overlap = self.usual_overlap(events, &self.streams[i]);
+        }
+    }
+
+    /// The median overlap of neighbours on the data path of an engine.
+    fn usual_overlap(&self, events: &EventTable, stream: &Stream) -> u64 {
+        let mut overlaps = Vec::new();
+        let mut last: Option<u32> = None;
+        for e in stream.first..stream.end {
+            if !self.on_path(events, stream, e) {
+                continue;
+            }
+            if let Some(before) = last {
+                let overlap = crate::model::length(events.start(e), events.end(before));
+                if overlap > 0 && events.end(e) > events.end(before) {
+                    overlaps.push(overlap);
+                }
+            }
+            last = Some(e);
+        }
+        let middle = overlaps.len() / 2;
+        if overlaps.is_empty() { 0 } else { *overlaps.select_nth_unstable(middle).1 }
+    }
+
+    /// Whether an instruction streams tensors through its engine.
+    pub(super) fn on_path(&self, events: &EventTable, stream: &Stream, e: u32) -> bool {
+        let class = self.class(events, e);
+        let streams = class.matmul || stream.engine != Some(Engine::Tensor);
+        events.flags[e as usize] & flag::SEQUENCER == 0 && !class.passes && streams
+    }
+
+    fn read_updates(&mut self, store: &Store, cancel: &AtomicBool) -> Result<(), Problem> {
+        let Some(table) = store.table("SemaphoreUpdate") else { return Ok(()) };
+        let rows = table.rows.iter().max().map_or(0, |m| *m as usize + 1);
+        let values: Vec<AtomicI32> = (0..rows).map(|_| AtomicI32::new(0)).collect();
+        let by: Vec<AtomicU8> = (0..rows).map(|_| AtomicU8::new(0)).collect();
+        let sources = Mutex::new(vec![String::new()]);
+        let columns = [("value", Want::Integer), ("update_source", Want::Text)];
+        store.scan(&table.name, &columns, &|batch: Batch| {
+            for i in 0..batch.rows {
+                let row = batch.first_row as usize + i;
+                let (Some(value), Some(source)) = (values.get(row), by.get(row)) else { break };
+                let recorded = batch.columns[0].integer(i).unwrap_or(0);
+                let recorded = recorded.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+                value.store(recorded, Ordering::Relaxed);
+                if let Some(text) = batch.columns[1].text(i).filter(|t| !t.is_empty()) {
+                    let mut sources = sources.lock().unwrap_or_else(PoisonError::into_inner);
+                    let place = sources.iter().position(|s| s == text).unwrap_or_else(|| {
+                        sources.push(text.to_owned());
+                        sources.len() - 1
+                    });
+                    source.store(u8::try_from(place).unwrap_or(0), Ordering::Relaxed);
+                }
+            }
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        self.sources = sources.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.has_updates = !table.is_empty();
+        for group in &table.groups {
+            let Some((sync, owner)) = sync::parse_id(&group.key.name) else { continue };
+            let picks = group.sequence.picks();
+            let samples: Vec<Sample> = (0..picks.len())
+                .map(|i| {
+                    let event = picks.at(i);
+                    let row = table.rows[event as usize] as usize;
+                    let value = values[row].load(Ordering::Relaxed);
+                    Sample { time: table.start(event), value, source: by[row].load(Ordering::Relaxed), event }
+                })
+                .collect();
+            let track = self.syncs.entry(SyncKey { core: group.key.core, sync }).or_default();
+            track.owner = owner.to_owned();
+            track.record(&samples);
+        }
+        Ok(())
+    }
+
+    /// Who raises each semaphore when they complete, who waits for it, and where ranges are cleared.
+    fn add_users(&mut self, events: &EventTable) {
+        let mut clears: Vec<(Option<i64>, Nanos, (u16, u16))> = Vec::new();
+        let mut users: FxHashMap<SyncKey, (Vec<u32>, Vec<u32>)> = FxHashMap::default();
+        for stream in &self.streams {
+            for e in stream.first..stream.end {
+                let spec = self.spec(e);
+                let key = |sync| SyncKey { core: stream.core, sync };
+                for update in &spec.sync.updates {
+                    users.entry(key(update.sync)).or_default().0.push(e);
+                }
+                for wait in &spec.sync.waits {
+                    users.entry(key(wait.sync)).or_default().1.push(e);
+                }
+                if let Some(range) = spec.sync.clears.filter(|_| self.class(events, e).clears) {
+                    clears.push((stream.core, events.end(e), range));
+                }
+            }
+        }
+        for (key, (mut raisers, mut waiters)) in users {
+            raisers.sort_by_key(|&e| events.end(e));
+            raisers.dedup();
+            waiters.sort_by_key(|&e| events.start(e));
+            waiters.dedup();
+            let track = self.syncs.entry(key).or_default();
+            (track.raisers, track.waiters) = (raisers, waiters);
+        }
+        clears.sort_by_key(|c| c.1);
+        for (key, track) in self.syncs.iter_mut().filter(|(key, _)| !key.sync.event) {
+            let covers =
+                |c: &&(Option<i64>, Nanos, (u16, u16))| c.0 == key.core && (c.2.0..=c.2.1).contains(&key.sync.number);
+            let times: Vec<Nanos> = clears.iter().filter(covers).map(|c| c.1).collect();
+            track.clear_at(&times);
+        }
+    }
+
+    fn add_transfers(&mut self, store: &Store, events: &EventTable, cancel: &AtomicBool) -> Result<(), Problem> {
+        let whole = store.table_index("DmaPacketAggregated");
+        if let Some(table) = whole {
+            let found = &store.events[usize::from(table)];
+            let rows = found.rows.iter().max().map_or(0, |m| *m as usize + 1);
+            let syncs = Mutex::new(vec![None; rows]);
+            store.scan(&found.name, &[("semaphore_id", Want::Text)], &|batch: Batch| {
+                let mut syncs = syncs.lock().unwrap_or_else(PoisonError::into_inner);
+                for i in 0..batch.rows {
+                    let text = batch.columns[0].text(i).filter(|t| *t != "-1");
+                    let sync = text.and_then(sync::parse_id).map(|(sync, _)| sync);
+                    if let Some(place) = syncs.get_mut(batch.first_row as usize + i) {
+                        *place = sync;
+                    }
+                }
+                !cancel.load(Ordering::Relaxed)
+            })?;
+            let syncs = syncs.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let transfers = transfers::recorded(store, table, &syncs);
+            // Rows that nothing started and that raise nothing are sums over a queue, as older JSON has them.
+            if transfers.list.iter().any(|t| t.issuer.is_some() || t.sync.is_some()) {
+                self.transfers = transfers;
+            }
+        }
+        if self.transfers.list.is_empty()
+            && let Some(packets) = store.table_index("DmaPacket")
+        {
+            let issues = self.issues(events);
+            let (transfers, problems) = transfers::derived(store, packets, &issues);
+            self.transfers = transfers;
+            self.notes.extend(problems);
+        }
+        let mut by_sync: FxHashMap<SyncKey, Vec<u32>> = FxHashMap::default();
+        for (t, transfer) in (0..).zip(&self.transfers.list) {
+            if let Some(sync) = transfer.sync {
+                let core = self.transfers.queues[transfer.queue as usize].core;
+                by_sync.entry(SyncKey { core, sync }).or_default().push(t);
+            }
+        }
+        for (key, mut list) in by_sync {
+            list.sort_by_key(|&t| self.transfers.get(t).end);
+            self.syncs.entry(key).or_default().transfers = list;
+        }
+        Ok(())
+    }
+
+    /// The instructions that start transfers and name the semaphore, in order of start.
+    fn issues(&self, events: &EventTable) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        for stream in &self.streams {
+            for event in stream.first..stream.end {
+                let Some((sync, by)) = self.spec(event).sync.transfer else { continue };
+                let track = self.syncs.get(&SyncKey { core: stream.core, sync });
+                let queue = track.map_or_else(String::new, |t| t.owner.clone());
+                issues.push(Issue { event, core: stream.core, queue, sync, by });
+            }
+        }
+        issues.sort_by_key(|issue| events.start(issue.event));
+        issues
+    }
+
+    fn add_bank_uses(&mut self, store: &Store, events: &EventTable) {
+        if store.graph.as_ref().is_some_and(|g| g.kinds.iter().any(|k| k == SAME_BANK)) {
+            return;
+        }
+        for stream in &self.streams {
+            for e in stream.first..stream.end {
+                let banks = self.specs[self.spec_of[e as usize] as usize].banks.all();
+                for bank in (0..8).filter(|bank| banks >> bank & 1 != 0) {
+                    self.bank_uses.entry((stream.core, bank)).or_default().push(e);
+                }
+            }
+        }
+        for uses in self.bank_uses.values_mut() {
+            uses.sort_by_key(|&e| (events.start(e), events.rows[e as usize]));
+        }
+    }
+
+    fn add_notes(&mut self, store: &Store) {
+        if !self.has_updates {
+            let note = "changes of semaphores are not recorded: waits for them cannot be told from idling; a profile of the same capture by Neuron Explorer 2.2x or later has them";
+            self.notes.push(note.to_owned());
+        }
+        if store.graph.is_none() {
+            self.notes.push("dependencies are not recorded (no Flow table)".to_owned());
+        }
+        let any = |name: &str| store.table(name).is_some_and(|t| !t.is_empty());
+        if self.transfers.list.is_empty() && !self.transfers_issued() {
+            return;
+        }
+        if self.transfers.list.is_empty() && !any("DmaPacket") {
+            self.notes.push(format!("transfers are not recorded: {RECORD_DGE}"));
+        }
+    }
+
+    fn transfers_issued(&self) -> bool {
+        self.specs.iter().any(|s| s.sync.transfer.is_some())
+    }
+
+    /// The table of instructions.
+    #[must_use]
+    pub fn events<'a>(&self, store: &'a Store) -> &'a EventTable {
+        &store.events[usize::from(self.table)]
+    }
+
+    /// An instruction as an event.
+    #[must_use]
+    pub fn event(&self, e: u32) -> EventRef {
+        EventRef { table: self.table, event: e }
+    }
+
+    /// What the operands of an instruction say.
+    #[must_use]
+    pub fn spec(&self, e: u32) -> &Spec {
+        self.spec_of.get(e as usize).and_then(|s| self.specs.get(*s as usize)).unwrap_or(&self.specs[0])
+    }
+
+    /// Whether the operands of an instruction say anything of semaphores or PSUM.
+    pub(super) fn has_spec(&self, e: u32) -> bool {
+        self.spec_of.get(e as usize).is_some_and(|s| *s != 0)
+    }
+
+    /// The program counter of an instruction, where recorded.
+    #[must_use]
+    pub fn pc(&self, e: u32) -> Option<u32> {
+        self.pcs.get(e as usize).copied().filter(|pc| *pc != u32::MAX)
+    }
+
+    pub(super) fn class(&self, events: &EventTable, e: u32) -> Class {
+        let label = events.label(LabelKind::Name);
+        label.and_then(|l| self.classes.get(l.key(e as usize) as usize)).copied().unwrap_or_default()
+    }
+
+    /// The stream of an instruction. Panics when there is no such instruction.
+    #[must_use]
+    pub fn stream_of(&self, e: u32) -> &Stream {
+        &self.streams[self.streams.partition_point(|s| s.first <= e).saturating_sub(1)]
+    }
+
+    /// A semaphore or event by the core of an instruction.
+    #[must_use]
+    pub fn sync(&self, core: Option<i64>, sync: SyncId) -> Option<&SyncTrack> {
+        self.syncs.get(&SyncKey { core, sync })
+    }
+
+    /// A semaphore as the vendor writes it: `S[34] (qSyncDynamicHW)`.
+    #[must_use]
+    pub fn sync_name(&self, core: Option<i64>, sync: SyncId) -> String {
+        match self.sync(core, sync).map_or("", |t| t.owner.as_str()) {
+            "" => sync.to_string(),
+            owner => format!("{sync} ({owner})"),
+        }
+    }
+}
+
+fn class(opcode: &str) -> Class {
+    let bare = opcode.strip_prefix("PSEUDO_").unwrap_or(opcode);
+    Class {
+        passes: is_wait(opcode) || matches!(bare, "DRAIN" | "NOP"),
+        drains: bare == "DRAIN",
+        matmul: crate::model::opcode::is_matmul(opcode),
+        clears: bare == "EVENT_SEMAPHORE_RANGE_CLEAR",
+    }
+}
+
+/// What operands and the two columns of banks say together.
+fn spec([operands, reads, writes]: [Option<&str>; 3]) -> Spec {
+    let operands = operands.unwrap_or("");
+    let mut found = Spec { sync: sync::parse(operands), banks: banks::parse(operands) };
+    found.sync.clears = sync::parse_clear(operands);
+    if reads.is_some() || writes.is_some() {
+        found.banks.reads = reads.map_or(0, banks::parse_list);
+        found.banks.writes = writes.map_or(0, banks::parse_list);
+    }
+    // Addresses only matter to tell accumulations apart.
+    if !found.banks.accumulates || found.banks.writes == 0 {
+        found.banks.target = 0;
+    }
+    found
+}
