@@ -103,7 +103,7 @@ impl Emphases {
         }
     }
 
-    /// Per column of `grid` (and one more on either side) the strongest reason for which an event of `lane` stands
+    /// Per column of `grid` (one more on the left, two on the right) the strongest reason for which an event of `lane` stands
     /// out there, also where another event represents the column. Empty where none of the lane's events does.
     #[must_use]
     pub fn row(&self, table: u16, lane: &Lane, grid: Grid) -> Vec<Emphasis> {
@@ -131,10 +131,10 @@ fn between(set: &[u32], first: u32, last: u32) -> &[u32] {
 /// Marks the columns in which an event of `set` starts or goes on.
 fn paint(row: &mut Vec<Emphasis>, emphasis: Emphasis, set: &[u32], lane: &Lane, grid: Grid) {
     let events = lane.table();
-    let most = i64::from(grid.columns());
+    let most = i64::from(grid.columns()) + 1;
     let window = Window::new(grid.edge(-1), grid.cell(most).end);
     let mut mark = |columns: RangeInclusive<i64>| {
-        row.resize(usize::from(grid.columns()) + 2, Emphasis::None);
+        row.resize(usize::from(grid.columns()) + 3, Emphasis::None);
         let (a, b) = ((*columns.start()).max(-1), (*columns.end()).min(most));
         for k in a..=b {
             let cell = &mut row[(k + 1) as usize];

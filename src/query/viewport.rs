@@ -8,8 +8,8 @@ use super::tracks::{Content, Kind, Node, NodeId, Track, Tree};
 use crate::model::{Grid, Nanos, Window};
 use crate::store::{Cell, EventRef, Lane, Level, Store};
 
-/// One row of the timeline. Lists hold one entry per column and one more on either side, so that what the edge columns
-/// look like does not depend on where the screen ends: entry `k + 1` is column `k`.
+/// One row of the timeline. Lists hold one entry per column, one more on the left and two on the right, so that what the
+/// edge columns look like does not depend on where the screen ends: entry `k + 1` is column `k`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What the columns show.
@@ -53,10 +53,10 @@ pub enum Figure {
     Count(u64),
 }
 
-/// The cells of `grid`, and one more on either side.
+/// The cells of `grid`, one more on the left and two on the right.
 #[must_use]
 pub fn cells(grid: Grid) -> Vec<Window> {
-    (-1..=i64::from(grid.columns())).map(|k| grid.cell(k)).collect()
+    (-1..=i64::from(grid.columns()) + 1).map(|k| grid.cell(k)).collect()
 }
 
 /// The rows of several nodes, computed in parallel.
@@ -76,7 +76,7 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
     let mut emphasis = Vec::new();
     let body = match &node.content {
         Content::Group(Some(activity)) => Body::Shares(activity.shares(store, cells)),
-        Content::Group(None) => Body::Blank,
+        Content::Group(None) | Content::Pending => Body::Blank,
         Content::Missing(why) => Body::Missing(why),
         Content::Counter(counter) => Body::Levels(levels(store, *counter, cells)),
         Content::Rate(rate) => {
@@ -118,7 +118,7 @@ pub fn figure(store: &Store, node: &Node, window: Window) -> Option<Figure> {
                 _ => Figure::Active(activity.share(store, window)),
             })
         }
-        Content::Missing(_) => None,
+        Content::Missing(_) | Content::Pending => None,
         Content::Counter(counter) => Some(Figure::Mean(store.counters.get(*counter as usize)?.level(window)?.mean)),
         Content::Rate(rate) => rates::value(store, rate, window).map(Figure::Mean),
         Content::Events { track, .. } => {
@@ -179,7 +179,7 @@ pub fn shows_anything(store: &Store, node: &Node, window: Window) -> bool {
     match &node.content {
         Content::Group(Some(activity)) => activity.share(store, window) > 0.0,
         Content::Group(None) => true,
-        Content::Missing(_) => false,
+        Content::Missing(_) | Content::Pending => false,
         Content::Counter(counter) => store.counters.get(*counter as usize).is_some_and(|c| c.level(window).is_some()),
         Content::Rate(rate) => rates::value(store, rate, window).is_some(),
         Content::Events { track, .. } => track.lane(store).is_some_and(|lane| {
@@ -267,8 +267,8 @@ mod tests {
             let (a, b) = (row(&store, tree.node(0), grid, &emphases), row(&store, tree.node(0), grid.panned(by), &emphases));
             let (Body::Events { cells: a_cells, .. }, Body::Events { cells: b_cells, .. }) = (&a.body, &b.body) else { panic!() };
             let emphasis = |row: &Row, i: usize| row.emphasis.get(i).copied().unwrap_or_default();
-            for k in 0..32i64 {
-                if (0..32).contains(&(k + by)) {
+            for k in 0..33i64 {
+                if (0..33).contains(&(k + by)) {
                     let (i, j) = (k as usize, (k + by) as usize);
                     prop_assert_eq!(b_cells[i], a_cells[j]);
                     prop_assert_eq!(emphasis(&b, i), emphasis(&a, j));

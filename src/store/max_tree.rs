@@ -21,18 +21,26 @@ pub struct MaxTree {
 impl MaxTree {
     /// Builds the tree over `len` positions.
     pub fn build<K: PartialOrd>(len: usize, key: impl Fn(usize) -> K) -> MaxTree {
-        let leaves = len.div_ceil(BLOCK);
-        let mut nodes: Vec<u32> = Vec::with_capacity(2 * leaves + 32);
-        for block in 0..leaves {
+        let leaf = |block: usize| {
             let mut best = block * BLOCK;
+            let mut best_key = key(best);
             for i in best + 1..len.min(best + BLOCK) {
-                if key(i) > key(best) {
-                    best = i;
+                let key = key(i);
+                if key > best_key {
+                    (best, best_key) = (i, key);
                 }
             }
-            nodes.push(best as u32);
-        }
-        let (mut from, mut width) = (0, leaves);
+            best as u32
+        };
+        let leaves = (0..len.div_ceil(BLOCK)).map(leaf).collect();
+        MaxTree::above(leaves, len, key)
+    }
+
+    /// Builds the tree over its leaves: per block the position of its greatest key, the first of equals.
+    pub(crate) fn above<K: PartialOrd>(leaves: Vec<u32>, len: usize, key: impl Fn(usize) -> K) -> MaxTree {
+        let (mut from, mut width) = (0, leaves.len());
+        let mut nodes = leaves;
+        nodes.reserve_exact(width + 32);
         while width > 1 {
             for pair in (from..from + width).step_by(2) {
                 let left = nodes[pair];
@@ -45,6 +53,7 @@ impl MaxTree {
             from += width;
             width = width.div_ceil(2);
         }
+        nodes.shrink_to_fit();
         MaxTree { nodes: nodes.into(), len }
     }
 

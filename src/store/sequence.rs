@@ -96,6 +96,34 @@ impl Extent {
     }
 }
 
+/// A union while it grows.
+#[derive(Clone)]
+struct Running {
+    extent: Extent,
+    covered: Vec<u64>,
+    reach: Vec<i64>,
+    who: Vec<u32>,
+}
+
+impl Running {
+    fn new(blocks: usize) -> Running {
+        let room = blocks + 1;
+        let (covered, reach, who) = (Vec::with_capacity(room), Vec::with_capacity(room), Vec::with_capacity(room));
+        Running { extent: Extent::EMPTY, covered, reach, who }
+    }
+
+    /// Takes down how far it is.
+    fn note(&mut self) {
+        self.covered.push(self.extent.covered);
+        self.reach.push(self.extent.reach);
+        self.who.push(self.extent.who);
+    }
+
+    fn union(self) -> Union {
+        Union { covered: self.covered.into(), reach: self.reach.into(), who: self.who.into() }
+    }
+}
+
 impl Union {
     fn at(&self, block: usize) -> Extent {
         Extent { covered: self.covered[block], reach: self.reach[block], who: self.who[block] }
@@ -145,52 +173,73 @@ impl Sequence {
     }
 
     fn build(table: &EventTable, picks: Picks) -> Sequence {
+        match &picks {
+            Picks::Range(range) => {
+                let first = range.start;
+                Sequence::index(table, picks.clone(), move |i| first + i as u32)
+            }
+            Picks::List(list) => {
+                let list = list.clone();
+                Sequence::index(table, picks, move |i| list[i])
+            }
+        }
+    }
+
+    /// All in one pass: profiles have tens of millions of events.
+    fn index(table: &EventTable, picks: Picks, at: impl Fn(usize) -> u32) -> Sequence {
         let n = picks.len();
         let blocks = n.div_ceil(BLOCK);
-        let waits = (0..n).any(|i| !table.is_work(picks.at(i)));
-        let run = |only_work: bool| {
-            let mut covered = Vec::with_capacity(blocks + 1);
-            let mut reach = Vec::with_capacity(blocks + 1);
-            let mut who = Vec::with_capacity(blocks + 1);
-            let mut extent = Extent::EMPTY;
-            let mut note = |e: Extent| {
-                covered.push(e.covered);
-                reach.push(e.reach);
-                who.push(e.who);
-            };
-            for i in 0..n {
-                if i % BLOCK == 0 {
-                    note(extent);
+        let mut busy = Running::new(blocks);
+        let mut active: Option<Running> = None;
+        let (mut longest, mut latest) = (Vec::with_capacity(2 * blocks + 32), Vec::with_capacity(2 * blocks + 32));
+        for block in 0..blocks {
+            busy.note();
+            active.iter_mut().for_each(Running::note);
+            let from = block * BLOCK;
+            let (mut most_work, mut last_end) = ((0, from), (i64::MIN, from));
+            for i in from..n.min(from + BLOCK) {
+                let e = at(i);
+                let (start, end, works) = (table.start(e), table.end(e), table.is_work(e));
+                if !works && active.is_none() {
+                    // Up to the first wait, both are the same.
+                    active = Some(busy.clone());
                 }
-                let e = picks.at(i);
-                if !only_work || table.is_work(e) {
-                    extent.add(table.start(e), table.end(e), i);
+                busy.extent.add(start, end, i);
+                if works {
+                    active.iter_mut().for_each(|active| active.extent.add(start, end, i));
+                }
+                let work = work_key(table, e);
+                if work > most_work.0 {
+                    most_work = (work, i);
+                }
+                if end > last_end.0 {
+                    last_end = (end, i);
                 }
             }
-            note(extent);
-            Union { covered: covered.into(), reach: reach.into(), who: who.into() }
-        };
-        let sums = table
-            .measures
-            .iter()
-            .map(|(_, values)| {
-                let mut sums = Vec::with_capacity(blocks + 1);
-                let mut sum = 0u64;
-                for i in 0..n {
-                    if i % BLOCK == 0 {
-                        sums.push(sum);
-                    }
-                    sum = sum.saturating_add(*values.at(picks.at(i) as usize));
-                }
+            longest.push(most_work.1 as u32);
+            latest.push(last_end.1 as u32);
+        }
+        busy.note();
+        active.iter_mut().for_each(Running::note);
+        let sums = |(_, values): &(_, super::column::Coded<u64>)| {
+            let mut sums = Vec::with_capacity(blocks + 1);
+            let mut sum = 0u64;
+            for block in 0..blocks {
                 sums.push(sum);
-                sums.into()
-            })
-            .collect();
-        let busy = run(false);
-        let active = waits.then(|| run(true));
-        let longest = MaxTree::build(n, |i| work_key(table, picks.at(i)));
-        let latest = MaxTree::build(n, |i| table.end(picks.at(i)));
-        Sequence { picks, busy, active, longest, latest, sums }
+                let events = block * BLOCK..n.min((block + 1) * BLOCK);
+                sum = events.fold(sum, |sum, i| sum.saturating_add(*values.at(at(i) as usize)));
+            }
+            sums.push(sum);
+            sums.into()
+        };
+        Sequence {
+            busy: busy.union(),
+            active: active.map(Running::union),
+            longest: MaxTree::above(longest, n, |i| work_key(table, at(i))),
+            latest: MaxTree::above(latest, n, |i| table.end(at(i))),
+            sums: table.measures.iter().map(sums).collect(),
+            picks,
+        }
     }
 
     /// Number of events.
@@ -397,17 +446,16 @@ impl<'a> Lane<'a> {
         (whole_b - whole_a) as f64 - part_b + part_a
     }
 
-    /// [`Lane::sum`] of each of `windows`, which are in order of time and may repeat.
+    /// [`Lane::sum`] of each of `windows`, of which one often begins where the one before began or ended.
     #[must_use]
     pub fn sums(&self, index: usize, windows: &[Window]) -> Vec<f64> {
-        let mut last = None;
+        let (mut begin, mut end) = (None, None);
         let sum = |window: &Window| {
-            let (whole_a, part_a) = match last {
-                Some((time, sum)) if time == window.start => sum,
-                _ => self.sum_before(index, window.start),
-            };
+            let known = [begin, end].into_iter().flatten().find(|(time, _)| *time == window.start);
+            let (_, (whole_a, part_a)) = known.unwrap_or_else(|| (window.start, self.sum_before(index, window.start)));
             let (whole_b, part_b) = self.sum_before(index, window.end);
-            last = Some((window.end, (whole_b, part_b)));
+            begin = Some((window.start, (whole_a, part_a)));
+            end = Some((window.end, (whole_b, part_b)));
             (whole_b - whole_a) as f64 - part_b + part_a
         };
         windows.iter().map(sum).collect()

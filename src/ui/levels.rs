@@ -38,8 +38,9 @@ pub(super) fn draw(
             let glyphs = timeline.glyphs;
             match (part, most) {
                 (0, 0) if line + 1 == area.height => {
-                    // Recorded, and nothing.
-                    cell.set_symbol(glyphs.tick_minor).set_style(Style::new().fg(faint));
+                    // Recorded, and nothing; in ASCII a dot is the second level.
+                    let nothing = if glyphs.ascii { glyphs.blank } else { glyphs.tick_minor };
+                    cell.set_symbol(nothing).set_style(Style::new().fg(faint));
                 }
                 (0, 0) => {}
                 (0, _) if timeline.plain => {

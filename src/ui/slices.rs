@@ -41,14 +41,14 @@ pub(super) struct Slices<'a> {
     pub table: &'a EventTable,
     pub index: u16,
     pub node: &'a Node,
-    /// One more than the columns on either side, and the time that each shows.
+    /// One per column, one more on the left and two on the right, and the time that each shows.
     pub cells: &'a [Cell],
     pub windows: &'a [Window],
     pub emphasis: &'a [Emphasis],
 }
 
 impl Slices<'_> {
-    /// Draws into the line `y`, from `x` on, as many columns as there are cells between the two outer ones. `second`
+    /// Draws into the line `y`, from `x` on, one column per cell between the outer ones. `second`
     /// is set for lines below the first of a tall row: they name the operator.
     pub fn draw(&self, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
         let columns: Vec<Column> = (0..self.cells.len()).map(|i| self.column(i)).collect();
@@ -125,7 +125,7 @@ impl Slices<'_> {
     }
 
     fn put(&self, i: usize, x: u16, y: u16, symbol: &str, style: Style, buffer: &mut Buffer) {
-        let visible = i.checked_sub(1).filter(|&k| k + 2 < self.cells.len());
+        let visible = i.checked_sub(1).filter(|&k| k + 3 < self.cells.len());
         if let Some(k) = visible
             && let Some(cell) = buffer.cell_mut((x.saturating_add(k as u16), y))
         {
@@ -203,8 +203,8 @@ impl Slices<'_> {
         for i in run.from..=run.to {
             self.put(i, x, y, filler, edge, buffer);
         }
-        // The first and last of the row's cells lie off the screen: there the slice goes on.
-        let (begins, ends) = (run.from > 0, run.to + 1 < self.cells.len());
+        // Beyond the screen the slice goes on.
+        let (begins, ends) = (run.from > 0, run.to + 2 < self.cells.len());
         let [left, right] = shape.map_or([glyphs.slice_left, glyphs.slice_right], |s| [s[0], s[1]]);
         if begins {
             self.put(run.from, x, y, left, edge, buffer);
@@ -260,7 +260,7 @@ impl Slices<'_> {
 
     /// First and last entry of a run that are on the screen.
     fn visible(&self, run: &Run) -> (usize, usize) {
-        (run.from.max(1), run.to.min(self.cells.len().saturating_sub(2)))
+        (run.from.max(1), run.to.min(self.cells.len().saturating_sub(3)))
     }
 
     #[allow(clippy::too_many_arguments)]

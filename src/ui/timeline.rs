@@ -192,3 +192,6 @@ impl Timeline<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::cache::{By, TrackCache};
+use super::cache::{By, Job, TrackCache};
 use super::name;
 use super::{Content, GroupBy, HOST_DEVICE, Kind, Node, NodeId, Quantity, Source, Track, TrackOptions, Tree};
 use crate::model::queue::without_core;
@@ -27,44 +28,28 @@ enum Item {
     Unknown(String),
 }
 
-/// Derives all that a tree with these options needs, so that [`tree`] is quick afterwards.
-pub fn prepare(store: &Store, cache: &TrackCache, options: &TrackOptions) {
-    drop(tree(store, cache, options, &BTreeSet::new()));
+/// Derives all that a tree with these options needs, so that [`outline`] and [`tree`] are quick afterwards.
+pub fn prepare(store: &Store, cache: &TrackCache, options: &TrackOptions, spread: &BTreeSet<String>) {
+    drop(tree(store, cache, options, spread));
 }
 
-/// The tracks of a store. `spread` holds the keys of tracks whose overlapping events are shown in rows of their own,
-/// below the track.
+/// The tracks of a store with all that they show. `spread` holds the keys of tracks whose overlapping events are shown
+/// in rows of their own, below the track.
 ///
 /// The first call for some options derives what the store does not hold, in time proportional to the events; later
 /// calls with the same cache are quick.
 #[must_use]
 pub fn tree(store: &Store, cache: &TrackCache, options: &TrackOptions, spread: &BTreeSet<String>) -> Tree {
-    let mut cores: BTreeSet<i64> = store.events.iter().flat_map(|t| &t.groups).filter_map(|g| g.key.core).collect();
-    cores.extend(store.counters.iter().filter_map(|c| c.key.core));
-    let several = store.cores() > 1;
-    let keys = FxHashSet::default();
-    let mut build = Build { store, cache, options, spread, several, nodes: Vec::new(), keys };
-    let items = build.items();
-    let scopes: Vec<Option<i64>> = cores.iter().map(|&c| Some(c)).collect();
-    if several && options.by == GroupBy::Core {
-        for (i, &core) in scopes.iter().enumerate() {
-            let name = format!("nc{}", core.unwrap_or_default());
-            let group = build.group(None, &name, core, i > 0);
-            items.iter().for_each(|item| build.item(item, core, Some(group)));
-            build.finish_core(group);
-        }
-        items.iter().for_each(|item| build.item(item, None, None));
-    } else {
-        for item in &items {
-            let scopes = scopes.iter().chain([&None]);
-            if let Item::Engine(engine) = item {
-                build.engine(*engine, &scopes.copied().collect::<Vec<_>>(), None);
-            } else {
-                scopes.for_each(|&core| build.item(item, core, None));
-            }
-        }
-    }
-    Tree { options: *options, nodes: build.nodes }
+    // All groups at once, rather than one after the other as the tree comes to them.
+    let jobs = Build::run(store, cache, options, spread, false).jobs;
+    jobs.into_par_iter().for_each(|job| cache.derive(store, job));
+    Build::run(store, cache, options, spread, true).tree()
+}
+
+/// The same tracks under the same keys, at once: what was not derived yet is [`Content::Pending`].
+#[must_use]
+pub fn outline(store: &Store, cache: &TrackCache, options: &TrackOptions, spread: &BTreeSet<String>) -> Tree {
+    Build::run(store, cache, options, spread, false).tree()
 }
 
 /// The tracks of the default grouping that show something of their own, as `info` lists them: their names joined by
@@ -82,7 +67,7 @@ pub fn leaves(store: &Store) -> Vec<(String, Kind, u64)> {
         names.reverse();
         names.join("/")
     };
-    let recorded = |node: &&Node| !matches!(node.content, Content::Group(_) | Content::Missing(_));
+    let recorded = |node: &&Node| !matches!(node.content, Content::Group(_) | Content::Missing(_) | Content::Pending);
     tree.nodes.iter().filter(recorded).map(|node| (path(node), node.kind, node.count)).collect()
 }
 
@@ -95,6 +80,10 @@ pub(super) struct Build<'a> {
     pub(super) several: bool,
     pub(super) nodes: Vec<Node>,
     keys: FxHashSet<String>,
+    /// Whether what is missing is derived; else it is left pending.
+    derive: bool,
+    /// What would have to be derived.
+    pub(super) jobs: Vec<Job>,
 }
 
 /// Tables that have items of their own.
@@ -113,7 +102,72 @@ const KNOWN: [&str; 9] = [
 const KNOWN_COUNTERS: [&str; 7] =
     ["DmaUsage", "HbmUsage", "SbufUsage", "PsumUsage", "PendingDma", "Throttle", "SemaphoreUpdate"];
 
-impl Build<'_> {
+impl<'a> Build<'a> {
+    fn run(
+        store: &'a Store,
+        cache: &'a TrackCache,
+        options: &'a TrackOptions,
+        spread: &'a BTreeSet<String>,
+        derive: bool,
+    ) -> Build<'a> {
+        let mut cores: BTreeSet<i64> = store.events.iter().flat_map(|t| &t.groups).filter_map(|g| g.key.core).collect();
+        cores.extend(store.counters.iter().filter_map(|c| c.key.core));
+        let several = store.cores() > 1;
+        let (nodes, keys, jobs) = (Vec::new(), FxHashSet::default(), Vec::new());
+        let mut build = Build { store, cache, options, spread, several, nodes, keys, derive, jobs };
+        let items = build.items();
+        let scopes: Vec<Option<i64>> = cores.iter().map(|&c| Some(c)).collect();
+        if several && options.by == GroupBy::Core {
+            for (i, &core) in scopes.iter().enumerate() {
+                let name = format!("nc{}", core.unwrap_or_default());
+                let group = build.group(None, &name, core, i > 0);
+                items.iter().for_each(|item| build.item(item, core, Some(group)));
+                build.finish_core(group);
+            }
+            items.iter().for_each(|item| build.item(item, None, None));
+        } else {
+            for item in &items {
+                let scopes = scopes.iter().chain([&None]);
+                if let Item::Engine(engine) = item {
+                    build.engine(*engine, &scopes.copied().collect::<Vec<_>>(), None);
+                } else {
+                    scopes.for_each(|&core| build.item(item, core, None));
+                }
+            }
+        }
+        build
+    }
+
+    fn tree(self) -> Tree {
+        Tree { options: *self.options, nodes: self.nodes }
+    }
+
+    /// The tracks that a group is divided into; those whose events were not derived yet have none.
+    pub(super) fn split(&mut self, table: u16, group: u32, by: By) -> Vec<(String, Option<Track>)> {
+        let job = (table, group, by);
+        if self.derive {
+            self.cache.derive(self.store, job);
+        }
+        let found = self.cache.outline(self.store, job);
+        if !self.derive && found.iter().all(|(_, sequence)| sequence.is_none()) {
+            self.jobs.push(job);
+        }
+        found.into_iter().map(|(name, sequence)| (name, sequence.map(|s| Track::picked(table, &s)))).collect()
+    }
+
+    /// What the row of a group shows; `how` tells apart what the same group may show.
+    pub(super) fn set_activity(&mut self, id: NodeId, tracks: Vec<Track>, how: &str) {
+        let key = format!("{} {how}", self.nodes[id as usize].key);
+        if tracks.iter().filter_map(|t| t.lane(self.store)).all(|lane| lane.is_instants()) {
+            self.node(id).kind = Kind::Instants;
+        }
+        let activity = match self.derive {
+            true => Some(self.cache.activity(self.store, &key, tracks)),
+            false => self.cache.known_activity(&key),
+        };
+        self.node(id).content = Content::Group(activity);
+    }
+
     fn items(&self) -> Vec<Item> {
         let mut items: Vec<Item> = Engine::ALL.into_iter().map(|e| Item::Engine(Some(e))).collect();
         items.extend([
@@ -217,37 +271,29 @@ impl Build<'_> {
         id
     }
 
+    /// Adds a track of events; without them it is pending.
     pub(super) fn events_node(
         &mut self,
         parent: Option<NodeId>,
         label: &str,
         core: Option<i64>,
-        track: Track,
+        track: Option<Track>,
         steps: Option<u32>,
     ) -> NodeId {
-        let (count, instants) =
-            track.lane(self.store).map_or((0, false), |lane| (lane.len() as u64, lane.is_instants()));
+        let Some(track) = track else { return self.add(parent, label, core, Content::Pending) };
+        let lane = track.lane(self.store);
+        let (count, instants) = lane.map_or((0, false), |lane| (lane.len() as u64, lane.is_instants()));
         let id = self.add(parent, label, core, Content::Events { track: track.clone(), steps });
         let peak = steps.and_then(|c| self.store.counters[c as usize].peak());
+        let kind = if instants { Kind::Instants } else { Kind::Slices };
         let node = self.node(id);
-        (node.count, node.kind) = (count, if instants { Kind::Instants } else { Kind::Slices });
-        node.quantity = Quantity::Count;
+        (node.count, node.kind, node.quantity) = (count, kind, Quantity::Count);
         node.scale = (0.0, peak.unwrap_or(1.0).max(1.0));
-        let key = node.key.clone();
-        if self.spread.contains(&key)
-            && let Source::Group(group) = track.source
+        if let Source::Group(group) = track.source
+            && self.spread.contains(&self.nodes[id as usize].key)
         {
-            let rows = self.cache.split(self.store, track.table, group, By::Row);
-            for (label, sequence) in rows.iter() {
-                let row = self.add(
-                    Some(id),
-                    label,
-                    core,
-                    Content::Events { track: Track::picked(track.table, sequence), steps: None },
-                );
-                let kind = self.nodes[id as usize].kind;
-                let node = self.node(row);
-                (node.count, node.kind) = (sequence.len() as u64, kind);
+            for (label, row) in self.split(track.table, group, By::Row) {
+                self.events_node(Some(id), &label, core, row, None);
             }
             self.node(id).folded = false;
         }
@@ -295,10 +341,10 @@ impl Build<'_> {
     }
 
     /// The tracks of `core` in a table, one per group.
-    pub(super) fn tracks_of(&self, table: &str, core: Option<i64>) -> Vec<(String, Track)> {
+    pub(super) fn tracks_of(&self, table: &str, core: Option<i64>) -> Vec<(String, Option<Track>)> {
         let Some(index) = self.store.table_index(table) else { return Vec::new() };
         let groups = &self.store.events[usize::from(index)].groups;
-        let named = |g: u32| (without_core(&groups[g as usize].key.name).to_owned(), Track::group(index, g));
+        let named = |g: u32| (without_core(&groups[g as usize].key.name).to_owned(), Some(Track::group(index, g)));
         self.groups(index, core, |name| !name.starts_with(HOST_DEVICE)).into_iter().map(named).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::model::opcode::is_matmul;
 use crate::model::queue::without_core;
 use crate::model::{Nanos, Window, length};
 use crate::store::counter::Numbers;
-use crate::store::{Counter, CounterKey, EventTable, LabelKind, Sequence, Store, Times, flag};
+use crate::store::{Counter, CounterKey, EventTable, LabelKind, Labels, Sequence, Store, Times, flag};
 
 /// Names of tracks with the events of each.
 pub(super) type Split = Arc<Vec<(String, Arc<Sequence>)>>;
@@ -30,10 +30,13 @@ pub(super) enum By {
     Spill,
 }
 
+/// A group to divide: its table, its position there, and how.
+pub(super) type Job = (u16, u32, By);
+
 /// Derived sequences and activity of one store; share it between trees, drop it with the store.
 #[derive(Default)]
 pub struct TrackCache {
-    splits: Mutex<FxHashMap<(u16, u32, By), Split>>,
+    splits: Mutex<FxHashMap<Job, Split>>,
     activities: Mutex<FxHashMap<String, Arc<Activity>>>,
     throttled: OnceLock<Vec<Counter>>,
 }
@@ -42,16 +45,31 @@ pub struct TrackCache {
 pub(super) const MOST_ROWS: usize = 8;
 
 impl TrackCache {
-    /// The tracks that `group` of `table` is divided into; a name that is empty or begins with a space goes on from
-    /// the group's own.
-    pub(super) fn split(&self, store: &Store, table: u16, group: u32, by: By) -> Split {
+    /// The names of the tracks that `group` of `table` is divided into, with the events of each as far as they were
+    /// derived; a name that is empty or begins with a space goes on from the group's own.
+    pub(super) fn outline(&self, store: &Store, job: Job) -> Vec<(String, Option<Arc<Sequence>>)> {
         let lock = || self.splits.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&(table, group, by)) {
-            return known.clone();
+        if let Some(known) = lock().get(&job) {
+            return known.iter().map(|(name, sequence)| (name.clone(), Some(sequence.clone()))).collect();
         }
-        let events = &store.events[usize::from(table)];
-        let split: Split = Arc::new(split(events, &events.groups[group as usize].sequence, by));
-        lock().entry((table, group, by)).or_insert(split).clone()
+        if job.2 == By::Row {
+            return Vec::new();
+        }
+        let names = Names::new(&store.events[usize::from(job.0)], job.2);
+        let sequence = &store.events[usize::from(job.0)].groups[job.1 as usize].sequence;
+        names.present(sequence).into_iter().map(|class| (names.name(class), None)).collect()
+    }
+
+    /// Divides a group into tracks, unless that was done before.
+    pub(super) fn derive(&self, store: &Store, job: Job) {
+        let lock = || self.splits.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().contains_key(&job) {
+            return;
+        }
+        // Not under the lock, which the screen may be waiting for.
+        let events = &store.events[usize::from(job.0)];
+        let split = Arc::new(split(events, &events.groups[job.1 as usize].sequence, job.2));
+        lock().insert(job, split);
     }
 
     /// The packets of a DMA engine's group on queues for spills, whose label keys `spills` tells.
@@ -84,6 +102,11 @@ impl TrackCache {
         })
     }
 
+    /// The merged activity called `key`, where it was derived.
+    pub(super) fn known_activity(&self, key: &str) -> Option<Arc<Activity>> {
+        self.activities.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
     /// The merged activity of `tracks`, which `key` names.
     pub(super) fn activity(&self, store: &Store, key: &str, tracks: Vec<Track>) -> Arc<Activity> {
         let lock = || self.activities.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,6 +122,64 @@ impl TrackCache {
 /// tracks, and whether it runs in the sequencer.
 type Class = (u32, bool, bool);
 
+/// Tells the tracks of a table's groups apart, and names them.
+struct Names<'a> {
+    table: &'a EventTable,
+    by: By,
+    labels: Option<&'a Labels>,
+    opcodes: Option<&'a Labels>,
+    /// Per opcode, whether it is a matrix multiplication.
+    matmul: Vec<bool>,
+    /// Per label, whether it is the track of these.
+    matrix: Vec<bool>,
+}
+
+impl<'a> Names<'a> {
+    fn new(table: &'a EventTable, by: By) -> Names<'a> {
+        let labels = table.label(if by == By::Queue { LabelKind::Queue } else { LabelKind::Track });
+        let opcodes = table.label(LabelKind::Name).filter(|_| by != By::Queue);
+        let matmul = opcodes.map_or_else(Vec::new, |n| n.entries.iter().map(|e| is_matmul(e)).collect());
+        let matrix = labels.map_or_else(Vec::new, |l| l.entries.iter().map(|e| without_core(e) == MATRIX).collect());
+        Names { table, by, labels, opcodes, matmul, matrix }
+    }
+
+    #[inline]
+    fn class(&self, e: u32) -> Class {
+        let at = e as usize;
+        let label = self.labels.map_or(0, |l| l.key(at));
+        let matmul = label == 0 && self.opcodes.is_some_and(|n| self.matmul[n.key(at) as usize]);
+        let in_matrix = matmul || self.matrix.get(label as usize) == Some(&true);
+        (label, matmul, self.by == By::Sequencer && !in_matrix && self.table.flags[at] & flag::SEQUENCER != 0)
+    }
+
+    /// The classes that occur, in order of first appearance.
+    fn present(&self, sequence: &Sequence) -> Vec<Class> {
+        let picks = sequence.picks();
+        let mut found: Vec<Class> = Vec::new();
+        for class in (0..picks.len()).map(|i| self.class(picks.at(i))) {
+            if found.last() != Some(&class) && !found.contains(&class) {
+                found.push(class);
+            }
+        }
+        found
+    }
+
+    fn name(&self, (label, matmul, sequencer): Class) -> String {
+        let track = match self.labels.and_then(|l| l.entries.get(label as usize)) {
+            Some(text) if label != 0 => without_core(text),
+            _ if matmul => MATRIX,
+            _ => "",
+        };
+        let part = match self.by {
+            By::Sequencer if track == MATRIX => "",
+            By::Sequencer if sequencer => " sequencer",
+            By::Sequencer => " compute",
+            _ => "",
+        };
+        format!("{track}{part}")
+    }
+}
+
 fn split(table: &EventTable, sequence: &Sequence, by: By) -> Vec<(String, Arc<Sequence>)> {
     let index = |list: Vec<u32>| Arc::new(Sequence::of_list(table, list));
     if by == By::Row {
@@ -106,23 +187,13 @@ fn split(table: &EventTable, sequence: &Sequence, by: By) -> Vec<(String, Arc<Se
         let named = rows.into_par_iter().enumerate().map(|(i, row)| (format!("row {}", i + 1), index(row)));
         return named.collect();
     }
-    let labels = table.label(if by == By::Queue { LabelKind::Queue } else { LabelKind::Track });
-    let names = table.label(LabelKind::Name);
-    let matmul: Vec<bool> = names.map_or_else(Vec::new, |n| n.entries.iter().map(|e| is_matmul(e)).collect());
-    let matrix: Vec<bool> = labels.map_or_else(Vec::new, |l| l.entries.iter().map(|e| e == MATRIX).collect());
-    let class = |e: u32| -> Class {
-        let at = e as usize;
-        let label = labels.map_or(0, |l| l.key(at));
-        let matmul = label == 0 && by != By::Queue && names.is_some_and(|n| matmul[n.key(at) as usize]);
-        let in_matrix = matmul || matrix.get(label as usize) == Some(&true);
-        (label, matmul, by == By::Sequencer && !in_matrix && table.flags[at] & flag::SEQUENCER != 0)
-    };
+    let names = Names::new(table, by);
     let mut lists: Vec<(Class, Vec<u32>)> = Vec::new();
     let mut known: FxHashMap<Class, usize> = FxHashMap::default();
     let mut last = None;
     let picks = sequence.picks();
     for e in (0..picks.len()).map(|i| picks.at(i)) {
-        let class = class(e);
+        let class = names.class(e);
         let list = match last {
             Some((same, list)) if same == class => list,
             _ => *known.entry(class).or_insert_with(|| {
@@ -133,21 +204,7 @@ fn split(table: &EventTable, sequence: &Sequence, by: By) -> Vec<(String, Arc<Se
         last = Some((class, list));
         lists[list].1.push(e);
     }
-    let name = |(label, matmul, sequencer): Class| {
-        let track = match labels.and_then(|l| l.entries.get(label as usize)) {
-            Some(text) if label != 0 => without_core(text),
-            _ if matmul => MATRIX,
-            _ => "",
-        };
-        let part = match by {
-            By::Sequencer if track == MATRIX => "",
-            By::Sequencer if sequencer => " sequencer",
-            By::Sequencer => " compute",
-            _ => "",
-        };
-        format!("{track}{part}")
-    };
-    lists.into_par_iter().map(|(class, list)| (name(class), index(list))).collect()
+    lists.into_par_iter().map(|(class, list)| (names.name(class), index(list))).collect()
 }
 
 /// The Tensor Engine's track of matrix multiplications.
@@ -176,11 +233,10 @@ const FEW: usize = 64;
 impl Activity {
     fn new(store: &Store, tracks: Vec<Track>) -> Activity {
         let events: usize = tracks.iter().filter_map(|t| t.lane(store)).map(|lane| lane.len()).sum();
-        let spans = || tracks.par_iter().map(|track| working_spans(store, track));
         let key = CounterKey { table: String::new(), column: "active tracks".into(), core: None };
         if events <= EXACT {
-            let mut changes: Vec<(Nanos, i32)> =
-                spans().flat_map_iter(|spans| spans.into_iter().flat_map(|(a, b)| [(a, 1), (b, -1)])).collect();
+            let mut changes: Vec<(Nanos, i32)> = Vec::with_capacity(2 * events);
+            tracks.iter().for_each(|t| working_spans(store, t, |a, b| changes.extend([(a, 1), (b, -1)])));
             changes.par_sort_unstable();
             let (mut times, mut values, mut level) = (Vec::new(), Vec::new(), 0);
             for (time, by) in changes {
@@ -198,19 +254,16 @@ impl Activity {
         let whole = store.whole();
         let bucket = whole.length().div_ceil(BUCKETS).max(1);
         let count = whole.length().div_ceil(bucket) as usize;
-        let fill = |mut sums: Vec<i64>, spans: Vec<(Nanos, Nanos)>| {
-            for (a, b) in spans {
-                spread(&mut sums, whole, bucket, a, b);
-            }
+        let empty = || vec![0i64; 2 * (count + 1)];
+        let fill = |mut sums: Vec<i64>, track: &Track| {
+            working_spans(store, track, |a, b| spread(&mut sums, whole, bucket, a, b));
             sums
         };
-        let sums = spans().fold(|| vec![0i64; 2 * (count + 1)], fill).reduce(
-            || vec![0i64; 2 * (count + 1)],
-            |mut a, b| {
-                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                a
-            },
-        );
+        let add = |mut a: Vec<i64>, b: Vec<i64>| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let sums = tracks.par_iter().fold(empty, fill).reduce(empty, add);
         let (mut times, mut values, mut level) = (Vec::new(), Vec::new(), 0);
         for i in 0..=count {
             level += sums[2 * i + 1];
@@ -268,23 +321,28 @@ pub(super) fn spread(sums: &mut [i64], whole: Window, bucket: u64, a: Nanos, b: 
     sums[2 * last + 1] -= 1;
 }
 
-/// The union of a track's working spans, as spans that neither overlap nor touch. Of a track of moments, each counts
-/// as a nanosecond, so that it shows.
-fn working_spans(store: &Store, track: &Track) -> Vec<(Nanos, Nanos)> {
-    let Some(lane) = track.lane(store) else { return Vec::new() };
-    let table = lane.table();
-    let moments = lane.is_instants();
-    let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
+/// Calls `each` for the union of a track's working spans, as spans in order that neither overlap nor touch. Of a track
+/// of moments, each counts as a nanosecond, so that it shows.
+fn working_spans(store: &Store, track: &Track, mut each: impl FnMut(Nanos, Nanos)) {
+    let Some(lane) = track.lane(store) else { return };
+    let (table, moments) = (lane.table(), lane.is_instants());
+    let mut open: Option<(Nanos, Nanos)> = None;
     for e in (0..lane.len()).filter_map(|i| lane.event(i)).filter(|&e| table.is_work(e)) {
         let start = table.start(e);
         let end = if moments { start.saturating_add(1) } else { table.end(e) };
-        match spans.last_mut() {
+        match &mut open {
             Some((_, reach)) if start <= *reach => *reach = end.max(*reach),
-            _ if start < end => spans.push((start, end)),
+            _ if start < end => {
+                if let Some((a, b)) = open.replace((start, end)) {
+                    each(a, b);
+                }
+            }
             _ => {}
         }
     }
-    spans
+    if let Some((a, b)) = open {
+        each(a, b);
+    }
 }
 
 impl Track {

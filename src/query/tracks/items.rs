@@ -9,13 +9,13 @@ use super::{Amount, Content, DmaGrouping, HOST_DEVICE, Kind, NodeId, Quantity, R
 use crate::model::queue::without_core;
 use crate::model::{Engine, natural_cmp};
 use crate::query::{rates, window};
-use crate::store::{EventTable, LabelKind, Measure, Sequence};
+use crate::store::{EventTable, LabelKind, Measure};
 
 impl Build<'_> {
     /// The tracks of an engine; those of several cores lie next to each other.
     pub(super) fn engine(&mut self, engine: Option<Engine>, cores: &[Option<i64>], parent: Option<NodeId>) {
         let Some(table) = self.instructions() else { return };
-        let mut tracks: Vec<(String, Option<i64>, Track)> = Vec::new();
+        let mut tracks: Vec<(String, Option<i64>, Option<Track>)> = Vec::new();
         for (group, found) in (0u32..).zip(&self.store.events[usize::from(table)].groups) {
             if found.key.engine == engine && cores.contains(&found.key.core) {
                 let named = self.engine_tracks(engine, table, group);
@@ -28,24 +28,22 @@ impl Build<'_> {
         }
     }
 
-    fn engine_tracks(&self, engine: Option<Engine>, table: u16, group: u32) -> Vec<(String, Track)> {
+    fn engine_tracks(&mut self, engine: Option<Engine>, table: u16, group: u32) -> Vec<(String, Option<Track>)> {
         let events = &self.store.events[usize::from(table)];
         let own = without_core(&events.groups[group as usize].key.name);
+        let whole = |label: &str| vec![(label.to_owned(), Some(Track::group(table, group)))];
         let by = match uniform(events, group) {
             _ if self.options.split_sequencer => By::Sequencer,
-            Some(label) if !label.is_empty() => {
-                return vec![(without_core(label).to_owned(), Track::group(table, group))];
-            }
-            Some(_) if engine != Some(Engine::Tensor) => return vec![(own.to_owned(), Track::group(table, group))],
+            Some(label) if !label.is_empty() => return whole(without_core(label)),
+            Some(_) if engine != Some(Engine::Tensor) => return whole(own),
             _ => By::Track,
         };
-        let named = |(label, sequence): &(String, Arc<Sequence>)| {
-            // The halves of a split are named after the engine; a recorded name stays as it is.
-            let goes_on = label.is_empty() || (matches!(by, By::Sequencer) && label.starts_with(' '));
-            let label = if goes_on { format!("{own}{label}") } else { label.clone() };
-            (label, Track::picked(table, sequence))
+        // The halves of a split are named after the engine; a recorded name stays as it is.
+        let goes_on = |label: &str| label.is_empty() || (by == By::Sequencer && label.starts_with(' '));
+        let named = |(label, track): (String, Option<Track>)| {
+            (if goes_on(&label) { format!("{own}{label}") } else { label }, track)
         };
-        self.cache.split(self.store, table, group, by).iter().map(named).collect()
+        self.split(table, group, by).into_iter().map(named).collect()
     }
 
     pub(super) fn dma(&mut self, core: Option<i64>, parent: Option<NodeId>) {
@@ -58,16 +56,15 @@ impl Build<'_> {
             _ if packets.is_none() => DmaGrouping::Queue,
             _ => DmaGrouping::Engine,
         };
-        let mut tracks: Vec<(String, Track)> = Vec::new();
+        let mut tracks: Vec<(String, Option<Track>)> = Vec::new();
         let table = if grouping == DmaGrouping::Queue { whole } else { packets };
         let Some(table) = table else { return };
         for group in self.groups(table, core, |name| !name.starts_with(HOST_DEVICE)) {
             if grouping == DmaGrouping::QueueOnEngine {
-                let split = self.cache.split(self.store, table, group, By::Queue);
-                tracks.extend(split.iter().map(|(n, s)| (n.clone(), Track::picked(table, s))));
+                tracks.extend(self.split(table, group, By::Queue));
             } else {
                 let label = &self.store.events[usize::from(table)].groups[group as usize].key.name;
-                tracks.push((without_core(label).to_owned(), Track::group(table, group)));
+                tracks.push((without_core(label).to_owned(), Some(Track::group(table, group))));
             }
         }
         if tracks.is_empty() {
@@ -81,23 +78,13 @@ impl Build<'_> {
                 let groups = self.groups(packets, core, |name| !name.starts_with(HOST_DEVICE));
                 groups.into_iter().map(|g| Track::group(packets, g)).collect()
             }
-            _ => tracks.iter().map(|(_, track)| track.clone()).collect(),
+            _ => tracks.iter().filter_map(|(_, track)| track.clone()).collect(),
         };
         self.set_activity(id, busy, if grouping == DmaGrouping::Queue { "by queue" } else { "" });
         for (label, track) in tracks {
             let label = if label.is_empty() { "queue not recorded" } else { &label };
             self.events_node(Some(id), label, core, track, None);
         }
-    }
-
-    /// What the row of a group shows; `how` tells apart what the same group may show.
-    fn set_activity(&mut self, id: NodeId, tracks: Vec<Track>, how: &str) {
-        let key = format!("{} {how}", self.nodes[id as usize].key);
-        if tracks.iter().filter_map(|t| t.lane(self.store)).all(|lane| lane.is_instants()) {
-            self.node(id).kind = Kind::Instants;
-        }
-        let activity = self.cache.activity(self.store, &key, tracks);
-        self.node(id).content = Content::Group(Some(activity));
     }
 
     pub(super) fn usage(&mut self, label: &str, table: &str, core: Option<i64>, parent: Option<NodeId>) {
@@ -219,7 +206,7 @@ impl Build<'_> {
             for group in self.groups(table, core, |name| name.starts_with(HOST_DEVICE)) {
                 let track = Track::group(table, group);
                 parts.extend(bytes.map(|measure| Amount { track: track.clone(), measure, minus: false }));
-                tracks.push((without_core(&events.groups[group as usize].key.name).to_owned(), track));
+                tracks.push((without_core(&events.groups[group as usize].key.name).to_owned(), Some(track)));
             }
         }
         self.group_of_events(parent, HOST_DEVICE, core, tracks);
@@ -242,7 +229,7 @@ impl Build<'_> {
         parent: Option<NodeId>,
         label: &str,
         core: Option<i64>,
-        tracks: Vec<(String, Track)>,
+        tracks: Vec<(String, Option<Track>)>,
     ) {
         if let [(own, track)] = tracks.as_slice() {
             // Engines and cores are known by their numbers.
@@ -252,7 +239,7 @@ impl Build<'_> {
             self.node(id).full = full;
         } else if !tracks.is_empty() {
             let id = self.group(parent, label, core, true);
-            self.set_activity(id, tracks.iter().map(|(_, track)| track.clone()).collect(), "");
+            self.set_activity(id, tracks.iter().filter_map(|(_, track)| track.clone()).collect(), "");
             for (own, track) in tracks {
                 self.events_node(Some(id), &own, core, track, None);
             }
@@ -268,7 +255,7 @@ impl Build<'_> {
         }
         let id = self.group(parent, "Semaphores", core, true);
         if !tracks.is_empty() {
-            self.set_activity(id, tracks.iter().map(|(_, track)| track.clone()).collect(), "");
+            self.set_activity(id, tracks.iter().filter_map(|(_, track)| track.clone()).collect(), "");
         }
         for (label, track) in tracks {
             let steps = columns.iter().position(|(c, _)| *c == label).map(|i| columns.remove(i).1);

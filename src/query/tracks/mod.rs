@@ -2,7 +2,8 @@
 //!
 //! A [`Tree`] is made by [`tree`]. What it needs beyond the store's own groups (an engine's two tracks, queues on each
 //! engine, merged activity) is derived once, kept in a [`TrackCache`], and shared by later trees. Deriving costs time
-//! in proportion to the events, so call [`tree`] (or [`prepare`]) off the UI thread.
+//! in proportion to the events, so show [`outline`] at once and call [`tree`] (or [`prepare`])
+//! off the UI thread.
 
 mod build;
 mod cache;
@@ -11,7 +12,7 @@ mod name;
 
 use std::sync::Arc;
 
-pub use build::{leaves, prepare, tree};
+pub use build::{leaves, outline, prepare, tree};
 pub use cache::{Activity, TrackCache};
 
 use crate::store::{Lane, Sequence, Store};
@@ -168,6 +169,8 @@ pub enum Content {
     Counter(u32),
     /// A value derived from events or counters.
     Rate(Rate),
+    /// Events that were not derived yet.
+    Pending,
     /// Something this profile does not hold, and why.
     Missing(&'static str),
 }

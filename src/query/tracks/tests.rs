@@ -132,6 +132,30 @@ fn overlapping_events_spread_over_rows() {
 }
 
 #[test]
+fn an_outline_has_the_same_tracks_and_fills_up() {
+    let store = two_cores();
+    let cache = TrackCache::default();
+    let spread = BTreeSet::from(["nc0/DMA/DMA-E64".to_owned()]);
+    for options in [
+        TrackOptions::default(),
+        TrackOptions { dma: DmaGrouping::QueueOnEngine, by: GroupBy::Engine, ..TrackOptions::default() },
+        TrackOptions { split_sequencer: true, ..TrackOptions::default() },
+    ] {
+        let before = outline(&store, &cache, &options, &spread);
+        let full = tree(&store, &cache, &options, &spread);
+        let after = outline(&store, &cache, &options, &spread);
+        let without_rows = |tree: &Tree| {
+            keys(tree).into_iter().filter(|k| !k.contains("/row ")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(without_rows(&before), without_rows(&full));
+        assert_eq!(keys(&after), keys(&full));
+        let pending = |tree: &Tree| tree.nodes.iter().filter(|n| matches!(n.content, Content::Pending)).count();
+        assert!(pending(&before) > 0);
+        assert_eq!((pending(&full), pending(&after)), (0, 0));
+    }
+}
+
+#[test]
 fn figures_of_labels_are_exact() {
     let (store, tree) = all(&TrackOptions::default(), &[]);
     let figure = |key: &str, window| viewport::figure(&store, tree.node(tree.find(key).unwrap()), window);
