@@ -95,11 +95,13 @@ fn node_parts(app: &App) -> Vec<Segment> {
     let mut parts = vec![name, time];
     match &node.content {
         Content::Missing(why) => parts.push(Segment::new(*why).colored(theme.dim)),
+        Content::Pending => parts.push(Segment::new("still being indexed").colored(theme.dim)),
         Content::Events { .. } => parts.push(Segment::new("nothing runs here").colored(theme.dim)),
         Content::Group(None) => {}
         Content::Group(Some(activity)) => {
-            let share = figure.map(|f| labels::figure(f, node.quantity)).unwrap_or_default();
-            parts.push(Segment::new(format!("{share} % of {} tracks active", activity.tracks.len())));
+            let shown = figure.map(|f| labels::figure(f, node.quantity)).unwrap_or_default();
+            let what = if matches!(figure, Some(Figure::Count(_))) { "in" } else { "% active, mean of" };
+            parts.push(Segment::new(format!("{shown} {what} {} tracks", activity.tracks.len())));
         }
         Content::Counter(counter) => match scene.store.counters.get(*counter as usize).and_then(|c| c.level(cell)) {
             Some(level) => {

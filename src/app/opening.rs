@@ -8,7 +8,7 @@ use super::effect::Effect;
 use super::jobs::{Job, Reporter};
 use super::overlays::{Choice, Pick};
 use super::state::{self, Kept};
-use crate::query::tracks::{TrackCache, TrackOptions, Tree, tree};
+use crate::query::tracks::{TrackCache, TrackOptions, Tree, outline, tree};
 use crate::source::{self, Found, OpenEvent};
 use crate::store::{Problem, Store};
 
@@ -204,6 +204,13 @@ fn finish(
     kept: Option<Kept>,
 ) {
     let cache = Arc::new(TrackCache::default());
+    // Something to look at while tracks are derived.
+    let (first, known, derived) = (outline(&store, &cache, options, spread), store.clone(), cache.clone());
+    reporter.answer(move |app| {
+        if !app.has_profile() {
+            app.install(known, derived, first);
+        }
+    });
     let tree = tree(&store, &cache, options, spread);
     reporter.answer(move |app| {
         app.opening = None;
