@@ -99,7 +99,7 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
 
 fn levels(store: &Store, counter: u32, cells: &[Window]) -> Vec<Option<Level>> {
     match store.counters.get(counter as usize) {
-        Some(counter) => cells.iter().map(|&cell| counter.level(cell)).collect(),
+        Some(counter) => counter.levels(cells),
         None => vec![None; cells.len()],
     }
 }

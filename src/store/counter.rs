@@ -164,14 +164,43 @@ impl Counter {
     #[must_use]
     pub fn level(&self, window: Window) -> Option<Level> {
         let from = self.samples_before(window.start.saturating_add(1));
-        let to = self.samples_before(window.end);
+        self.level_between(window, from, self.samples_before(window.end))
+    }
+
+    /// [`Counter::level`] of each of `windows`, of which one mostly begins where the one before ended.
+    #[must_use]
+    pub fn levels(&self, windows: &[Window]) -> Vec<Option<Level>> {
+        let mut last: Option<(Nanos, usize)> = None;
+        let level = |&window: &Window| {
+            let from = match last {
+                Some((end, mut from)) if end == window.start => {
+                    // Samples at the very start hold already.
+                    while from < self.len() && self.times.at(from) <= window.start {
+                        from += 1;
+                    }
+                    from
+                }
+                _ => self.samples_before(window.start.saturating_add(1)),
+            };
+            let to = self.samples_before(window.end);
+            last = Some((window.end, to));
+            self.level_between(window, from, to)
+        };
+        windows.iter().map(level).collect()
+    }
+
+    /// The level of a window that `from` samples do not begin after, and `to` begin before the end of.
+    fn level_between(&self, window: Window, from: usize, to: usize) -> Option<Level> {
         // The sample that holds at the start, if any, and those inside.
         let held = from.saturating_sub(1)..to.max(from);
         let (min, max) = self.extremes(held)?;
-        let (area_a, known_a) = self.integrated(window.start);
-        let (area_b, known_b) = self.integrated(window.end);
+        if min == max {
+            return Some(Level { min, mean: max, max });
+        }
+        let (area_a, known_a) = self.integrated_over(from, window.start);
+        let (area_b, known_b) = self.integrated_over(to, window.end);
         let time = known_b - known_a;
-        let mean = if min == max || time <= 0.0 { max } else { ((area_b - area_a) / time).clamp(min, max) };
+        let mean = if time <= 0.0 { max } else { ((area_b - area_a) / time).clamp(min, max) };
         Some(Level { min, mean, max })
     }
 
@@ -190,8 +219,12 @@ impl Counter {
 
     /// Integral and known time from the first sample to `time`.
     fn integrated(&self, time: Nanos) -> (f64, f64) {
-        let after = self.samples_before(time.saturating_add(1));
-        let Some(last) = after.checked_sub(1) else { return (0.0, 0.0) };
+        self.integrated_over(self.samples_before(time.saturating_add(1)), time)
+    }
+
+    /// The same, where the first `samples` samples hold for some time up to `time`.
+    fn integrated_over(&self, samples: usize, time: Nanos) -> (f64, f64) {
+        let Some(last) = samples.checked_sub(1) else { return (0.0, 0.0) };
         let block = last / BLOCK;
         let (mut area, mut known) = (self.integral[block], self.known[block]);
         for i in block * BLOCK..=last {
@@ -250,6 +283,9 @@ mod tests {
                 }
             }
             prop_assert_eq!(counter.value_at(a), at(a));
+            let windows: Vec<Window> = (0..5).map(|k| Window::new(a + k * n, a + (k + 1) * n)).collect();
+            let each: Vec<Option<Level>> = windows.iter().map(|&w| counter.level(w)).collect();
+            prop_assert_eq!(counter.levels(&windows), each);
         }
     }
 }

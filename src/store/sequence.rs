@@ -276,6 +276,9 @@ impl Sequence {
     }
 }
 
+/// Blocks that are looked through for running events before the tree is asked.
+const LOOK_BACK: usize = 3;
+
 /// Orders events by how much work they are: waits last.
 #[inline]
 fn work_key(table: &EventTable, e: u32) -> u64 {
@@ -417,8 +420,18 @@ impl<'a> Lane<'a> {
         self.visit_running(self.starting_before(time), time, |i| visit(self.at(i)));
     }
 
-    fn visit_running(&self, before: usize, time: Nanos, visit: impl FnMut(usize) -> bool) {
-        self.sequence.latest.visit_above(before, time, |i| self.table.end(self.at(i)), visit);
+    fn visit_running(&self, before: usize, time: Nanos, mut visit: impl FnMut(usize) -> bool) {
+        // What runs has mostly begun a moment ago: look back until nothing earlier reaches `time`.
+        let reach = &self.sequence.busy.reach;
+        let last = before / BLOCK;
+        let near = (last.saturating_sub(LOOK_BACK)..=last).rev().find(|&block| reach[block] <= time);
+        match near {
+            Some(block) => {
+                let mut running = (block * BLOCK..before).filter(|&i| self.table.end(self.at(i)) > time);
+                while running.next().is_some_and(&mut visit) {}
+            }
+            None => self.sequence.latest.visit_above(before, time, |i| self.table.end(self.at(i)), visit),
+        }
     }
 
     /// Calls `visit` for the events that overlap `window` or start in it, in order of start, until it returns false.

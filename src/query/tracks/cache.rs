@@ -256,7 +256,8 @@ impl Activity {
         let count = whole.length().div_ceil(bucket) as usize;
         let empty = || vec![0i64; 2 * (count + 1)];
         let fill = |mut sums: Vec<i64>, track: &Track| {
-            working_spans(store, track, |a, b| spread(&mut sums, whole, bucket, a, b));
+            let mut near = 0;
+            working_spans(store, track, |a, b| spread(&mut sums, whole, bucket, &mut near, (a, b)));
             sums
         };
         let add = |mut a: Vec<i64>, b: Vec<i64>| {
@@ -303,20 +304,31 @@ impl Activity {
 }
 
 /// Adds the span `[a, b)` to `sums`: per bucket the part that is covered by ends of spans, and the change in the
-/// number of spans that cover all of it.
-pub(super) fn spread(sums: &mut [i64], whole: Window, bucket: u64, a: Nanos, b: Nanos) {
+/// number of spans that cover all of it. `near` is the bucket that the span before ended in.
+pub(super) fn spread(sums: &mut [i64], whole: Window, bucket: u64, near: &mut usize, (a, b): (Nanos, Nanos)) {
     let (a, b) = (a.max(whole.start), b.min(whole.end));
     if a >= b {
         return;
     }
+    // Divisions would take most of the time, and most spans lie in the bucket of the one before or the next.
+    let place = |offset: u64, near: usize| {
+        let start = near as u64 * bucket;
+        match offset.checked_sub(start) {
+            Some(rest) if rest < bucket => (near, rest),
+            Some(rest) if rest - bucket < bucket => (near + 1, rest - bucket),
+            _ => ((offset / bucket) as usize, offset % bucket),
+        }
+    };
     let (from, to) = (length(whole.start, a), length(whole.start, b));
-    let (first, last) = ((from / bucket) as usize, (to / bucket) as usize);
+    let (first, in_first) = place(from, *near);
+    let (last, in_last) = place(to, first);
+    *near = last;
     if first == last {
         sums[2 * first] += (to - from) as i64;
         return;
     }
-    sums[2 * first] += (bucket - from % bucket) as i64;
-    sums[2 * last] += (to % bucket) as i64;
+    sums[2 * first] += (bucket - in_first) as i64;
+    sums[2 * last] += in_last as i64;
     sums[2 * first + 3] += 1;
     sums[2 * last + 1] -= 1;
 }

@@ -234,8 +234,9 @@ proptest! {
         let count = whole.length().div_ceil(bucket) as usize;
         let mut sums = vec![0i64; 2 * (count + 1)];
         let mut covered = vec![0i64; count + 1];
+        let mut near = 0;
         for &(start, length) in &spans {
-            cache::spread(&mut sums, whole, bucket, start, start + length);
+            cache::spread(&mut sums, whole, bucket, &mut near, (start, start + length));
             for t in start..(start + length).min(1000) {
                 covered[(t as u64 / bucket) as usize] += 1;
             }
