@@ -9,6 +9,7 @@ mod look;
 mod man;
 mod open;
 mod render;
+pub mod search;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,8 @@ enum Command {
     Render(render::Args),
     /// Say what there is: profiles, tables, time range, tracks, problems
     Info(info::Args),
+    /// Find events by what their fields say
+    Search(search::Args),
     /// Build the cache now, so that opening is instant
     Index(index::Args),
     /// Print the live keymap
@@ -70,6 +73,7 @@ pub fn run() -> u8 {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Render(args)) => render::run(&args),
         Some(Command::Info(args)) => info::run(&args, cache::directory().as_deref()),
+        Some(Command::Search(args)) => search::run(&args, cache::directory().as_deref()),
         Some(Command::Index(args)) => index::run(&args, cache::directory().as_deref()),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

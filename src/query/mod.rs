@@ -8,6 +8,7 @@ pub mod dependencies;
 pub mod details;
 pub mod effects;
 pub mod emphasis;
+pub mod event;
 pub mod gaps;
 pub mod index;
 pub mod life;
@@ -18,9 +19,8 @@ pub mod rates;
 pub mod reach;
 pub mod related;
 pub mod residual;
+pub mod search;
 pub mod semaphores;
-#[cfg(test)]
-pub(crate) mod sketch;
 pub mod sync;
 pub mod tracks;
 pub mod transfers;
@@ -29,3 +29,6 @@ pub mod viewport;
 pub mod whatif;
 pub mod window;
 pub mod words;
+
+#[cfg(test)]
+pub(crate) mod sketch;

@@ -1,0 +1,487 @@
+//! Runs a query over the whole profile.
+//!
+//! Conditions on what the index holds are answered for all events at once. The others need columns of the source:
+//! these are read piece by piece (mostly a row group) by several threads, each piece is decided for good, and what has
+//! been found so far is reported now and then. Text is searched by its distinct values.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::DataType;
+use rayon::prelude::*;
+use regex::bytes::Regex;
+
+use super::bits::Bits;
+use super::matches::Matches;
+use super::parse::Expr;
+use super::plan::{Cold, Hot, Leaf, Part, Plan, TablePlan};
+use super::predicate::Test;
+use super::texts::{Loaded, TextCache, TextColumn};
+use crate::model::{Value, queue};
+use crate::query::event::track_name;
+use crate::store::sequence::Picks;
+use crate::store::{EventTable, LabelKind, Measure, Problem, Store, arrays};
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Rows searched so far.
+    pub done: u64,
+    /// Rows to search.
+    pub total: u64,
+}
+
+/// The time after which first results are reported; each later report takes twice as long to come.
+const FIRST_REPORT: Duration = Duration::from_millis(40);
+
+/// Runs a query. `report` receives what has been found so far, a few times, from any thread; what it has seen stays
+/// found. `None` when cancelled.
+pub fn run(
+    store: &Store,
+    plan: &Plan,
+    texts: &TextCache,
+    cancel: &AtomicBool,
+    report: &(dyn Fn(Matches, Progress) + Sync),
+) -> Option<Matches> {
+    let scans: Vec<TableScan> = plan.tables.par_iter().map(|plan| TableScan::new(store, plan, texts)).collect();
+    let jobs: Vec<(&TableScan, Range<u32>)> =
+        scans.iter().flat_map(|scan| scan.pieces.iter().map(move |piece| (scan, piece.clone()))).collect();
+    let total = jobs.iter().map(|(_, rows)| rows.len() as u64).sum();
+    let reports = Mutex::new((Instant::now(), FIRST_REPORT));
+    let done = AtomicUsize::new(0);
+    let next = AtomicUsize::new(0);
+    let found = || Matches::new(store, scans.iter().map(|s| (s.plan.table, s.events())).collect(), problems(&scans));
+    let work = || {
+        while let Some((scan, rows)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            scan.search(rows.clone());
+            let done = done.fetch_add(rows.len(), Ordering::Relaxed) + rows.len();
+            if let Ok(mut due) = reports.try_lock()
+                && due.0.elapsed() >= due.1
+                && (done as u64) < total
+            {
+                report(found(), Progress { done: done as u64, total });
+                *due = (Instant::now(), due.1 * 2);
+            }
+        }
+    };
+    if !jobs.is_empty() {
+        // What the index alone can tell is there at once.
+        if scans.iter().any(|scan| scan.pieces.is_empty()) {
+            report(found(), Progress { done: 0, total });
+        }
+        rayon::scope(|scope| (0..rayon::current_num_threads().min(jobs.len())).for_each(|_| scope.spawn(|_| work())));
+    }
+    (!cancel.load(Ordering::Relaxed)).then(found)
+}
+
+fn problems(scans: &[TableScan]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> =
+        scans.iter().flat_map(|s| s.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect();
+    problems.sort_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
+    problems.dedup();
+    problems
+}
+
+/// A condition of a table, as far as it is decided.
+enum Node {
+    /// Decided for all rows.
+    Known(Bits),
+    /// To be decided for each piece.
+    Column(Cold),
+}
+
+/// The search of one table.
+struct TableScan<'a> {
+    store: &'a Store,
+    events: &'a EventTable,
+    texts: &'a TextCache,
+    plan: &'a TablePlan,
+    /// The conditions, decided ones by row; not used where nothing has to be read.
+    expr: Expr<Node>,
+    /// What has to be read; none where the index says it all.
+    pieces: Vec<Range<u32>>,
+    /// Found so far: events where the index says it all, else rows.
+    found: Mutex<Bits>,
+    problems: Mutex<Vec<Problem>>,
+}
+
+impl<'a> TableScan<'a> {
+    fn new(store: &'a Store, plan: &'a TablePlan, texts: &'a TextCache) -> TableScan<'a> {
+        let events = &store.events[usize::from(plan.table)];
+        let mut scan = TableScan {
+            store,
+            events,
+            texts,
+            plan,
+            expr: Expr::And(Vec::new()),
+            pieces: Vec::new(),
+            found: Mutex::default(),
+            problems: Mutex::default(),
+        };
+        if !has_cold(&plan.expr) {
+            scan.found = Mutex::new(decide(&plan.expr, events.len(), &mut |leaf| match leaf {
+                Leaf::Hot(hot) => by_event(store, plan.table, hot),
+                Leaf::Cold(_) => Bits::none(events.len()),
+            }));
+            return scan;
+        }
+        scan.pieces = match store.pieces(&events.name) {
+            Ok(pieces) => pieces,
+            Err(problem) => {
+                scan.problems = Mutex::new(vec![problem]);
+                return scan;
+            }
+        };
+        let rows = scan.pieces.last().map_or(0, |piece| piece.end as usize);
+        scan.found = Mutex::new(Bits::none(rows));
+        let node = |leaf: &Leaf| -> Result<Expr<Node>, std::convert::Infallible> {
+            Ok(Expr::Leaf(match leaf {
+                Leaf::Cold(cold) => Node::Column(cold.clone()),
+                Leaf::Hot(hot) => {
+                    let by_event = by_event(store, plan.table, hot);
+                    let mut by_row = Bits::none(rows);
+                    for (event, &row) in events.rows.iter().enumerate() {
+                        if by_event.has(event) && (row as usize) < rows {
+                            by_row.set(row as usize);
+                        }
+                    }
+                    Node::Known(by_row)
+                }
+            }))
+        };
+        scan.expr = match plan.expr.map(&mut { node }) {
+            Ok(expr) => expr,
+            Err(never) => match never {},
+        };
+        scan
+    }
+
+    /// What has been found so far.
+    fn events(&self) -> Bits {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.pieces.is_empty() && !has_cold(&self.plan.expr) {
+            return found.clone();
+        }
+        let found = found.clone();
+        Bits::par_where(self.events.len(), |e| found.has(self.events.rows[e] as usize))
+    }
+
+    fn search(&self, rows: Range<u32>) {
+        let all = Bits::all(rows.len());
+        let found = self.piece(&self.expr, &rows, &all);
+        if !found.is_empty() {
+            self.found.lock().unwrap_or_else(PoisonError::into_inner).or_at(&found, rows.start as usize);
+        }
+    }
+
+    /// Which of the rows of a piece that are still `open` satisfy a condition.
+    fn piece(&self, expr: &Expr<Node>, rows: &Range<u32>, open: &Bits) -> Bits {
+        if open.is_empty() {
+            return open.clone();
+        }
+        match expr {
+            Expr::Leaf(Node::Known(by_row)) => {
+                let mut found = by_row.slice(rows.start as usize..rows.end as usize);
+                found.and(open);
+                found
+            }
+            Expr::Leaf(Node::Column(cold)) => self.columns(cold, rows, open),
+            Expr::Not(inner) => {
+                let mut found = self.piece(inner, rows, open);
+                found.invert();
+                found.and(open);
+                found
+            }
+            Expr::And(parts) => {
+                let mut open = open.clone();
+                // What is known already may leave nothing to read.
+                let (known, others): (Vec<_>, Vec<_>) = parts.iter().partition(|p| !reads(p));
+                for part in known.into_iter().chain(others) {
+                    open = self.piece(part, rows, &open);
+                }
+                open
+            }
+            Expr::Or(parts) => {
+                let mut found = Bits::none(open.len());
+                let mut open = open.clone();
+                let (known, others): (Vec<_>, Vec<_>) = parts.iter().partition(|p| !reads(p));
+                for part in known.into_iter().chain(others) {
+                    let more = self.piece(part, rows, &open);
+                    found.or(&more);
+                    let mut rest = more;
+                    rest.invert();
+                    open.and(&rest);
+                }
+                found
+            }
+        }
+    }
+
+    fn columns(&self, cold: &Cold, rows: &Range<u32>, open: &Bits) -> Bits {
+        let mut found = Bits::none(rows.len());
+        let mut any = false;
+        for column in &cold.columns {
+            let Some(hits) = self.column(column, cold, rows) else { continue };
+            any = true;
+            found.or(&hits);
+            if found.is_full() {
+                break;
+            }
+        }
+        if !any && cold.test.is_empty_text() {
+            // This file lacks the columns, or they are damaged here.
+            return open.clone();
+        }
+        found.and(open);
+        found
+    }
+
+    /// The rows whose value in a column passes; `None` where they have no such column.
+    fn column(&self, column: &str, cold: &Cold, rows: &Range<u32>) -> Option<Bits> {
+        match self.texts.load(self.store, &self.events.name, column, rows.clone()) {
+            Ok(loaded) => loaded.and_then(|loaded| match loaded {
+                Loaded::Text(text) => Some(text_rows(&text, cold)),
+                Loaded::Values(array) => values(array.as_ref(), cold),
+            }),
+            Err(problem) => {
+                self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+                None
+            }
+        }
+    }
+}
+
+fn has_cold(expr: &Expr<Leaf>) -> bool {
+    match expr {
+        Expr::Leaf(leaf) => matches!(leaf, Leaf::Cold(_)),
+        Expr::Not(inner) => has_cold(inner),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(has_cold),
+    }
+}
+
+fn reads(expr: &Expr<Node>) -> bool {
+    match expr {
+        Expr::Leaf(node) => matches!(node, Node::Column(_)),
+        Expr::Not(inner) => reads(inner),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().any(reads),
+    }
+}
+
+/// The set for which an expression holds.
+fn decide<T>(expr: &Expr<T>, len: usize, leaf: &mut impl FnMut(&T) -> Bits) -> Bits {
+    match expr {
+        Expr::Leaf(t) => leaf(t),
+        Expr::Not(inner) => {
+            let mut bits = decide(inner, len, leaf);
+            bits.invert();
+            bits
+        }
+        Expr::And(parts) => parts.iter().fold(Bits::all(len), |mut bits, part| {
+            bits.and(&decide(part, len, leaf));
+            bits
+        }),
+        Expr::Or(parts) => parts.iter().fold(Bits::none(len), |mut bits, part| {
+            bits.or(&decide(part, len, leaf));
+            bits
+        }),
+    }
+}
+
+/// The events that satisfy a condition on what the index holds.
+fn by_event(store: &Store, table: u16, hot: &Hot) -> Bits {
+    let events = &store.events[usize::from(table)];
+    let len = events.len();
+    let numbers = |test: &Test, value: &(dyn Fn(usize) -> i128 + Sync)| match test.bounds() {
+        Some((lo, hi)) => Bits::par_where(len, |e| (lo..=hi).contains(&value(e))),
+        None => Bits::par_where(len, |e| test.whole(value(e))),
+    };
+    let label = |kind: LabelKind, holds: &dyn Fn(&str) -> bool| match events.label(kind) {
+        Some(labels) => {
+            let hits: Vec<bool> = labels.entries.iter().map(|text| holds(text)).collect();
+            if !hits.contains(&true) {
+                return Bits::none(len);
+            }
+            Bits::par_where(len, |e| hits[labels.key(e) as usize])
+        }
+        None if holds("") => Bits::all(len),
+        None => Bits::none(len),
+    };
+    match hot {
+        Hot::Label(kind, test) => label(*kind, &|text| test.text(text.as_bytes())),
+        Hot::Purpose(test) => label(LabelKind::Queue, &|name| purpose(name, test)),
+        Hot::Track(test) => tracks(store, events, test),
+        Hot::Start(test) => numbers(test, &|e| events.starts.at(e).into()),
+        Hot::End(test) => numbers(test, &|e| events.end(e as u32).into()),
+        Hot::Duration(test) => numbers(test, &|e| events.lengths.at(e).into()),
+        Hot::Id(test) => {
+            let ids = store.ids(table);
+            numbers(test, &|e| {
+                let row = events.rows[e];
+                ids.and_then(|ids| ids.get(row)).unwrap_or_else(|| row.into())
+            })
+        }
+        Hot::Measure(measure, test) => match measure_of(events, *measure) {
+            Some(values) => {
+                let hits: Vec<bool> = values.entries.iter().map(|&v| test.whole(v.into())).collect();
+                Bits::par_where(len, |e| hits[values.key(e) as usize])
+            }
+            None => Bits::none(len),
+        },
+        Hot::Core(test) => {
+            let mut bits = Bits::none(len);
+            for group in &events.groups {
+                let holds = group.key.core.map_or_else(|| test.is_empty_text(), |core| test.whole(core.into()));
+                if let Picks::Range(range) = group.sequence.picks()
+                    && holds
+                {
+                    bits.set_range(range.start as usize..range.end as usize);
+                }
+            }
+            bits
+        }
+    }
+}
+
+fn measure_of(events: &EventTable, measure: Measure) -> Option<&crate::store::Coded<u64>> {
+    events.measure_index(measure).map(|i| &events.measures[i].1)
+}
+
+/// A queue's purpose, in words and in short.
+fn purpose(queue: &str, test: &Test) -> bool {
+    use queue::Purpose;
+    if queue.is_empty() {
+        return test.is_empty_text();
+    }
+    let purpose = queue::meaning(queue).1;
+    let short: &[&str] = match purpose {
+        Purpose::InputOutput => &["io", "input", "output"],
+        Purpose::Parameters => &["parameters", "weights"],
+        Purpose::SpillReload => &["spill", "reload"],
+        Purpose::SoftwareDynamic => &["dynamic", "software"],
+        Purpose::HardwareDynamic => &["dynamic", "hardware"],
+        Purpose::Collectives => &["collectives"],
+        Purpose::Instructions => &["instructions"],
+        Purpose::Other => &["other"],
+    };
+    std::iter::once(purpose.text()).chain(short.iter().copied()).any(|text| test.text(text.as_bytes()))
+}
+
+/// By the names of tracks, which are told apart by group and, for the Tensor Engine, by label.
+fn tracks(store: &Store, events: &EventTable, test: &Test) -> Bits {
+    let mut bits = Bits::none(events.len());
+    let labels = events.label(LabelKind::Track);
+    let several = store.cores() > 1;
+    for group in &events.groups {
+        let Picks::Range(range) = group.sequence.picks() else { continue };
+        let range = range.start as usize..range.end as usize;
+        let holds = |label: &str| test.text(track_name(group, label, several).as_bytes());
+        match labels {
+            None if holds("") => bits.set_range(range),
+            None => {}
+            Some(labels) => {
+                let hits: Vec<bool> = labels.entries.iter().map(|label| holds(label)).collect();
+                if hits.contains(&true) {
+                    range.filter(|&e| hits[labels.key(e) as usize]).for_each(|e| bits.set(e));
+                }
+            }
+        }
+    }
+    bits
+}
+
+fn text_rows(text: &TextColumn, cold: &Cold) -> Bits {
+    match cold.part {
+        Part::Whole => text.rows_where(&cold.test),
+        part => text.rows_where_text(|text| part_holds(part, text, &cold.test)),
+    }
+}
+
+/// `S[34] (qSyncIO0)`, as operands and transfers have it, and `semaphore=34`, as instructions that start transfers.
+static SEMAPHORE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"S\[(\d+)\](?: \(([^)]*)\))?|\bsemaphore=(\d+)").ok());
+
+fn part_holds(part: Part, text: &[u8], test: &Test) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    match part {
+        Part::Whole => test.text(text),
+        Part::Line => {
+            let after = text.iter().rposition(|&b| b == b':').map_or(text.len(), |at| at + 1);
+            test.text(&text[after..])
+        }
+        Part::Banks => {
+            let lists = text.first() == Some(&b'[');
+            let mut rest = text;
+            let mut any = false;
+            while let Some(at) = rest.iter().position(u8::is_ascii_digit) {
+                let number = &rest[at..at + digits(&rest[at..])];
+                if lists || rest[..at].ends_with(b"bank=") {
+                    any = true;
+                    if test.text(number) {
+                        return true;
+                    }
+                }
+                rest = &rest[at + number.len()..];
+            }
+            !any && test.is_empty_text()
+        }
+        Part::Semaphores => {
+            let Some(pattern) = SEMAPHORE.as_ref() else { return false };
+            let mut any = false;
+            for found in pattern.captures_iter(text) {
+                any = true;
+                if found.iter().flatten().any(|group| test.text(group.as_bytes())) {
+                    return true;
+                }
+            }
+            !any && test.is_empty_text()
+        }
+    }
+}
+
+/// The rows of a column of numbers or lists whose value passes; `None` for text.
+fn values(array: &dyn Array, cold: &Cold) -> Option<Bits> {
+    let (test, len) = (&cold.test, array.len());
+    let nothing = test.is_empty_text();
+    match array.data_type() {
+        t if t.is_floating() => {
+            let floats = arrays::floats(array)?;
+            Some(Bits::where_(len, |i| test.float(floats[i])))
+        }
+        t if t.is_integer() || matches!(t, DataType::Timestamp(_, _)) => {
+            let ints = arrays::ints(array)?;
+            let whole = |v: i64| if ints.unsigned { i128::from(v as u64) } else { i128::from(v) };
+            Some(match test.bounds() {
+                Some((lo, hi)) => Bits::where_(len, |i| ints.at(i).is_some_and(|v| (lo..=hi).contains(&whole(v)))),
+                None => Bits::where_(len, |i| ints.at(i).map_or(nothing, |v| test.whole(whole(v)))),
+            })
+        }
+        DataType::Boolean => {
+            let array = array.as_boolean();
+            let text = |v: bool| if v { "true" } else { "false" };
+            let holds = |i: usize| if array.is_valid(i) { test.text(text(array.value(i)).as_bytes()) } else { nothing };
+            Some(Bits::where_(len, holds))
+        }
+        t if t.is_nested() => Some(Bits::where_(len, |i| element(&arrays::value(array, i), test))),
+        _ => None,
+    }
+}
+
+/// Whether a value, or one of its elements, passes.
+fn element(value: &Value, test: &Test) -> bool {
+    match value {
+        Value::Null => test.is_empty_text(),
+        Value::Bool(v) => test.text(v.to_string().as_bytes()),
+        Value::Int(v) => test.whole((*v).into()),
+        Value::Uint(v) => test.whole((*v).into()),
+        Value::Float(v) => test.float(*v),
+        Value::Text(text) => test.text(text.as_bytes()),
+        Value::List(items) if items.is_empty() => test.is_empty_text(),
+        Value::List(items) => items.iter().any(|item| element(item, test)),
+    }
+}
