@@ -117,8 +117,9 @@ pub fn find(store: &Store, query: &str, options: Options) -> Result<Matches, Que
     let query = Query::new(query, options, &catalog, store)?;
     // Asked once: there is nothing to keep texts for.
     let texts = TextCache::with_capacity(0);
-    let matches = query.run(store, &texts, &AtomicBool::new(false), &|_, _| {}).unwrap_or_default();
-    Ok(Matches { problems: catalog.problems.into_iter().chain(matches.problems.clone()).collect(), ..matches })
+    let mut matches = query.run(store, &texts, &AtomicBool::new(false), &|_, _| {}).unwrap_or_default();
+    matches.problems.extend(catalog.problems);
+    Ok(matches)
 }
 
 /// A fault under the query that it is in.

@@ -185,8 +185,8 @@ fn array_of(values: &[&Value]) -> ArrayRef {
         Value::Int(v) => Some(*v as f64),
         _ => None,
     };
-    let numeric = |v: &&Value| matches!(v, Value::Null | Value::Float(_) | Value::Int(_));
-    if values.iter().all(|v| numeric(&v)) && values.iter().any(|v| matches!(v, Value::Float(_))) {
+    let numeric = |v: &Value| matches!(v, Value::Null | Value::Float(_) | Value::Int(_));
+    if values.iter().all(|v| numeric(v)) && values.iter().any(|v| matches!(v, Value::Float(_))) {
         return Arc::new(values.iter().map(number).collect::<Float64Array>());
     }
     if all(ColumnKind::Bool) {

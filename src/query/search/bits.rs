@@ -230,7 +230,10 @@ impl Ranked {
             }
             i = (i / 64 + 1) * 64;
             // Whole blocks without any are passed over by the directory.
-            while i % (64 * BLOCK) == 0 && i < end && self.before[i / 64 / BLOCK] == self.before[i / 64 / BLOCK + 1] {
+            while i.is_multiple_of(64 * BLOCK)
+                && i < end
+                && self.before[i / 64 / BLOCK] == self.before[i / 64 / BLOCK + 1]
+            {
                 i += 64 * BLOCK;
             }
         }

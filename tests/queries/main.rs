@@ -1,0 +1,6 @@
+//! Answers about whole profiles against independently computed ones.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../readers/corpus.rs"]
+mod corpus;
+mod search;
