@@ -48,6 +48,12 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Bytes that each frame took.
+    #[must_use]
+    pub fn bytes(&self) -> &[u64] {
+        &self.bytes
+    }
+
     /// As `render --stats` prints it; the frames drawn while the profile opens do not count among the frames.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -139,6 +145,14 @@ impl Headless {
         let _ = self.frame();
         self.stats.first_frame.get_or_insert(self.stats.complete);
         (self.stats.build_us, self.stats.draw_us, self.stats.bytes) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// Plays a key and draws only what comes of it at once, as while a key is held down.
+    pub fn hold(&mut self, key: KeyEvent) {
+        self.now += APART;
+        self.app.key(key, self.now);
+        self.carry_out();
+        let _ = self.frame();
     }
 
     /// Plays a key: draws what comes of it at once, then what comes of the work that it caused.

@@ -82,9 +82,18 @@ impl App {
         stale || unread
     }
 
-    /// The event that the line at the bottom tells of: the one under the pointer, else under the cursor.
+    /// The event that the line at the bottom tells of: the one under the pointer, else under the cursor; of several
+    /// there the selected one.
     pub(super) fn pointed(&self) -> Option<EventRef> {
-        self.pointer.or_else(|| self.scene.under_cursor())
+        let scene = &self.scene;
+        let selected = || {
+            let event = scene.selected_event()?;
+            let table = scene.store.table_of(event);
+            let cell = scene.cursor_cell();
+            let here = table.start(event.event) < cell.end && table.end(event.event) >= cell.start;
+            (here && scene.holds(event)).then_some(event)
+        };
+        self.pointer.or_else(selected).or_else(|| scene.under_cursor())
     }
 
     /// When [`App::tick`] has something to do.

@@ -259,6 +259,15 @@ impl Scene {
         viewport::event_in(&self.store, self.node()?, self.cursor_cell())
     }
 
+    /// Whether the current track holds an event.
+    #[must_use]
+    pub fn holds(&self, event: EventRef) -> bool {
+        self.node().is_some_and(|node| {
+            node.track().is_some_and(|t| t.table == event.table)
+                && node.lane(&self.store).is_some_and(|lane| lane.position(event.event).is_some())
+        })
+    }
+
     /// The selected event.
     #[must_use]
     pub fn selected_event(&self) -> Option<EventRef> {
@@ -322,11 +331,7 @@ impl Scene {
     /// Selects an event and brings it on the screen. False where none of the present tracks holds it.
     pub fn go_to(&mut self, event: EventRef) -> bool {
         // Where the current track holds it, one stays there, even if another does too.
-        let here = self.node().is_some_and(|n| {
-            n.track().is_some_and(|t| t.table == event.table)
-                && n.lane(&self.store).is_some_and(|l| l.position(event.event).is_some())
-        });
-        if !here {
+        if !self.holds(event) {
             let Some(id) = self.tree.track_of(&self.store, event) else { return false };
             self.show_track(id);
         }

@@ -25,17 +25,19 @@ pub struct Args {
 /// Builds or prunes caches. Returns the exit status: 0, or 2 where something could not be done.
 pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
     let Some(directory) = directory else {
-        eprintln!("no directory for caches: set HOME or XDG_CACHE_HOME");
-        return 2;
+        super::complain("no directory for caches: set HOME or XDG_CACHE_HOME");
+        return super::UNUSABLE;
     };
     let mut failed = false;
     let mut fail = |problem: &Problem| {
-        eprintln!("{}: {}", escape(&problem.path.to_string_lossy()), escape(&problem.message));
+        super::complain_of(problem);
         failed = true;
     };
     if args.prune {
         match cache::prune(directory) {
-            Ok((files, bytes)) => println!("removed {} caches, {}", format_count(files as u64), format_bytes(bytes)),
+            Ok((files, bytes)) => {
+                super::print(&format!("removed {} caches, {}\n", format_count(files as u64), format_bytes(bytes)));
+            }
             Err(problem) => fail(&problem),
         }
     }
@@ -49,7 +51,7 @@ pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
             Err(problem) => fail(&problem),
         }
     }
-    if failed { 2 } else { 0 }
+    if failed { super::UNUSABLE } else { 0 }
 }
 
 fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> {
@@ -67,20 +69,20 @@ fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> 
     let read = began.elapsed();
     let name = escape(&store.info.name).into_owned();
     if store.unsaved.is_none() {
-        println!("{name}: indexed already");
+        super::print(&format!("{name}: indexed already\n"));
         return Ok(());
     }
     bar.show(&Progress { step: "writing the cache".into(), done: 1, total: 1 });
     let bytes = store.save_cache(directory, &cancel);
     bar.clear();
     let events: usize = store.events.iter().map(crate::store::EventTable::len).sum();
-    println!(
-        "{name}: {} events read in {:.1} s, cache of {} written in {:.1} s",
+    super::print(&format!(
+        "{name}: {} events read in {:.1} s, cache of {} written in {:.1} s\n",
         format_count(events as u64),
         read.as_secs_f64(),
         format_bytes(bytes?.unwrap_or(0)),
         (began.elapsed() - read).as_secs_f64()
-    );
+    ));
     Ok(())
 }
 

@@ -58,15 +58,10 @@ pub fn gather(paths: &[PathBuf], cache: Option<&Path>) -> Info {
 /// Prints what `paths` hold. Returns the exit status: 0, or 2 where nothing could be read.
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let info = gather(&args.paths, cache);
-    if args.json {
-        println!("{}", info.to_json());
-    } else {
-        print!("{}", info.to_text());
-    }
-    for problem in &info.problems {
-        eprintln!("{}: {}", escape(&problem.path.to_string_lossy()), escape(&problem.message));
-    }
-    if info.stores.is_empty() { 2 } else { 0 }
+    let text = if args.json { format!("{}\n", info.to_json()) } else { info.to_text() };
+    let status = super::print(&text);
+    info.problems.iter().for_each(super::complain_of);
+    if info.stores.is_empty() { super::UNUSABLE } else { status }
 }
 
 fn kind_name(kind: ProfileKind) -> &'static str {

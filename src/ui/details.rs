@@ -54,16 +54,16 @@ pub struct Set {
     columns: usize,
 }
 
-/// Columns that an item takes at least where several stand beside each other.
-const COLUMN: u16 = 38;
+/// Columns that a value has at least, with the gaps around it.
+const VALUE: u16 = 21;
 
 /// Sets items in `width` columns.
 #[must_use]
 pub fn set(items: &[Item], width: u16) -> Set {
-    let columns = (width / COLUMN).clamp(1, 5);
-    let column = width / columns;
     let longest = items.iter().map(|i| text::width(&i.name)).max().unwrap_or(0) as u16;
-    let names = longest.min(column * 45 / 100).max(1);
+    let names = longest.min(if width < 100 { 18 } else { 24 }).min(width / 2).max(1);
+    let columns = (width / (names + VALUE)).clamp(1, 5);
+    let column = width / columns;
     let mut set = Set { pieces: Vec::new(), lines: 0, names, columns: usize::from(columns) };
     let mut next = 0;
     for (i, item) in items.iter().enumerate() {
@@ -190,16 +190,16 @@ mod tests {
             Item::new("a", "1"),
             Item::new("b", "2"),
             Item::new("c", "3"),
-            Item::new("long", "x".repeat(150)),
+            Item::new("long", "x".repeat(100)),
             Item::new("d", "4"),
         ];
-        let set = set(&items, 80);
+        let set = set(&items, 50);
         let lines: Vec<_> = (0..5).map(|i| set.lines_of(i).unwrap()).collect();
         assert_eq!(lines, [(0, 0), (0, 0), (1, 1), (2, 4), (5, 5)]);
         assert_eq!(set.lines(), 6);
-        assert_eq!(set.item_at(0, 41), Some(1));
-        assert_eq!(set.item_at(1, 41), None);
-        assert_eq!(set.item_at(3, 70), Some(3));
+        assert_eq!(set.item_at(0, 26), Some(1));
+        assert_eq!(set.item_at(1, 26), None);
+        assert_eq!(set.item_at(3, 40), Some(3));
         assert_eq!(set.neighbour(1, 0, 1), 2);
         assert_eq!(set.neighbour(2, 0, 1), 3);
         assert_eq!(set.neighbour(3, 0, 1), 4);

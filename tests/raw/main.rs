@@ -1,6 +1,9 @@
 //! Reading raw captures: NEFF and NTFF.
 
+#![allow(clippy::unwrap_used)]
+
 mod corpus;
+mod derived;
 mod fixtures;
 mod oracle;
 mod sample;

@@ -108,6 +108,9 @@ pub fn record(content: [u8; 8], counter: u64) -> [u8; 16] {
     bytes
 }
 
+/// A DMA queue: engine, ring, class, name, blocks with their packets.
+pub type Queue = (u64, u64, u64, &'static str, Vec<(u64, u64)>);
+
 /// What one core ran and recorded. Engines are numbered Tensor, Scalar, GpSimd, Vector, Sync.
 #[derive(Clone, Default)]
 pub struct Core {
@@ -120,8 +123,7 @@ pub struct Core {
     pub sync: Vec<[u8; 16]>,
     pub dma: Vec<[u8; 16]>,
     pub throttle: Vec<[u8; 16]>,
-    /// DMA engine, ring, class, name, blocks with their packets.
-    pub queues: Vec<(u64, u64, u64, &'static str, Vec<(u64, u64)>)>,
+    pub queues: Vec<Queue>,
     /// Numerator and denominator of the engines' clocks; identity where absent.
     pub clock: Option<(u64, u64, u64)>,
     pub duration_ps: u64,

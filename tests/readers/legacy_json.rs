@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use neuron_scope::model::{Engine, Value, Window};
 use neuron_scope::source::Opening;
@@ -30,7 +29,7 @@ impl Oracle {
 }
 
 fn oracles() -> Vec<Oracle> {
-    let Some(root) = super::corpus("neuron") else { return Vec::new() };
+    let Some(root) = super::corpus::corpus("neuron") else { return Vec::new() };
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(root).unwrap().map(|e| e.unwrap().path().join("oracle.json")).collect();
     paths.retain(|p| p.is_file());
@@ -303,10 +302,8 @@ fn counters_hold_the_samples_of_the_file() {
 }
 
 #[test]
-fn every_row_can_be_read_again_at_once() {
+fn every_row_can_be_read_again() {
     for oracle in oracles() {
-        let started = Instant::now();
-        let mut read = 0u32;
         for (list, table) in
             [("instruction", "Instruction"), ("dma", "DmaPacket"), ("semaphore_update", "SemaphoreUpdate")]
         {
@@ -320,9 +317,7 @@ fn every_row_can_be_read_again_at_once() {
                     assert_eq!(field("id"), Some(&Value::Int(int(json, "id"))));
                     assert!(fields.len() >= json.as_object().unwrap().len());
                 }
-                read += 1;
             }
         }
-        eprintln!("{}: {read} rows, {:?} each", oracle.name, started.elapsed() / read);
     }
 }

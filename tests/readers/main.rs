@@ -4,4 +4,5 @@
 mod cache;
 mod corpus;
 mod hostile;
+mod legacy_json;
 mod truth;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // Tests may.
 
+mod behaviour;
+mod bytes;
+
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -61,11 +61,7 @@ pub fn visit(app: &mut App, event: EventRef) {
 
 /// The event one is at: the selected one where the current track holds it, else what lies under the cursor.
 fn here(app: &App) -> Option<EventRef> {
-    let node = app.scene.node()?;
-    let selected = app.scene.selected_event().filter(|e| {
-        node.track().is_some_and(|t| t.table == e.table)
-            && node.lane(&app.scene.store).is_some_and(|l| l.position(e.event).is_some())
-    });
+    let selected = app.scene.selected_event().filter(|&e| app.scene.holds(e));
     selected.or_else(|| app.scene.under_cursor())
 }
 

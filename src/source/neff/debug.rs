@@ -132,9 +132,9 @@ pub fn read_levels(archive: &Archive, problems: &mut Vec<String>) -> Levels {
         let kernels = level.kernels.iter().map(|kernel| lossy(kernel));
         levels.kernels.extend(kernels);
         let strings: Vec<_> = level.strings.iter().map(|text| lossy(text)).collect();
-        for entry in &level.entries {
-            into.entry(entry.id).or_insert_with(|| level_entry(entry, &strings));
-        }
+        each_entry(name, &level, problems, |entry| {
+            into.entry(entry.id).or_insert_with(|| level_entry(&entry, &strings));
+        });
     }
     levels
 }
@@ -145,7 +145,11 @@ pub fn read_engine(archive: &Archive, graph: &str, engine: Engine, problems: &mu
     let mut found = EngineDebug { bir: read_bir(archive, graph, stem, problems), ..EngineDebug::default() };
     let name = format!("{graph}/debug_info_asm_{stem}.dbg");
     if let Some(level) = archive.contents.get(&name).and_then(|bytes| decode(&name, bytes, problems)) {
-        let known = |entry: &proto::Entry| entry.parents.iter().copied().find(|id| found.bir.contains_key(id));
+        // An entry that cannot be read must not move those after it to other instructions.
+        let known = |bytes: &Vec<u8>| {
+            let entry = proto::Entry::decode(bytes.as_slice()).ok()?;
+            entry.parents.iter().copied().find(|id| found.bir.contains_key(id))
+        };
         found.bir_ids = level.entries.iter().map(known).collect();
     }
     found
@@ -164,7 +168,8 @@ fn read_bir(archive: &Archive, graph: &str, stem: &str, problems: &mut Vec<Strin
         return HashMap::default();
     };
     let strings: Vec<_> = level.strings.iter().map(|text| lossy(text)).collect();
-    let entries = level.entries.iter().map(|entry| {
+    let mut found = HashMap::default();
+    each_entry(&name, &level, problems, |entry| {
         let typed = |ids: &[u64], types: &[u8]| -> Vec<_> {
             let types = types.iter().map(|number| DependencyType::from_number(*number));
             ids.iter().copied().zip(types.chain(std::iter::repeat(DependencyType::Other(0)))).collect()
@@ -173,19 +178,32 @@ fn read_bir(archive: &Archive, graph: &str, stem: &str, problems: &mut Vec<Strin
         dependencies.extend(typed(&entry.waits, &entry.wait_types));
         dependencies.sort_unstable();
         dependencies.dedup();
-        (entry.id, BirEntry { entry: level_entry(entry, &strings), dependencies, is_dma_block: false })
+        found.insert(entry.id, BirEntry { entry: level_entry(&entry, &strings), dependencies, is_dma_block: false });
     });
-    entries.collect()
+    found
 }
 
 fn decode(name: &str, bytes: &[u8], problems: &mut Vec<String>) -> Option<proto::Level> {
-    // An entry of a few bytes becomes a structure of a few hundred; the limit keeps a damaged file from filling memory.
     match proto::Level::decode(bytes) {
         Ok(level) => Some(level),
         Err(problem) => {
             problems.push(format!("{name} is damaged, so its names are missing: {problem}"));
             None
         }
+    }
+}
+
+/// Hands out the entries of a level one by one.
+fn each_entry(name: &str, level: &proto::Level, problems: &mut Vec<String>, mut take: impl FnMut(proto::Entry)) {
+    let mut damaged = 0;
+    for bytes in &level.entries {
+        match proto::Entry::decode(bytes.as_slice()) {
+            Ok(entry) => take(entry),
+            Err(_) => damaged += 1,
+        }
+    }
+    if damaged > 0 {
+        problems.push(format!("{name}: {damaged} entries are damaged, so their names are missing"));
     }
 }
 

@@ -23,6 +23,9 @@ const HEADER_BYTES: usize = 128;
 /// Cores that one file may describe; a trn2.48xlarge has 128.
 const MAX_CORES: usize = 512;
 
+/// Executions that one file may measure.
+const MAX_EXECUTIONS: usize = 4096;
+
 /// A device trace.
 #[derive(Debug, Default)]
 pub struct Ntff {
@@ -220,6 +223,9 @@ impl Ntff {
             .map_err(|problem| Fault::new(format!("its metadata is damaged: {problem}"), short))?;
         let data = HEADER_BYTES + metadata.len()..bytes.len();
         let mut reader = Reader { left: data.len(), data, problems: vec![] };
+        if top.executions.len() > MAX_EXECUTIONS {
+            reader.problems.push(format!("more than {MAX_EXECUTIONS} executions are listed; the rest are left out"));
+        }
         let mut ntff = Ntff { version, ..describe(&top) };
         ntff.cores = reader.cores(&top);
         reader.assign_sections(&top, &mut ntff.cores);
@@ -279,7 +285,7 @@ impl Ntff {
 
 /// Everything but cores and problems.
 fn describe(top: &proto::Trace) -> Ntff {
-    let executions = top.executions.iter().map(|execution| Execution {
+    let executions = top.executions.iter().take(MAX_EXECUTIONS).map(|execution| Execution {
         uuid: hex(execution.uuid.get(..16).unwrap_or(&execution.uuid)),
         start_ps: i64::try_from(execution.start_ps).unwrap_or(i64::MAX),
         end_ps: i64::try_from(execution.end_ps).unwrap_or(i64::MAX),

@@ -164,3 +164,23 @@ impl Ntff {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_long_programs_follow_their_neighbours() {
+        let lane = |words| Lane { engine: Engine::Tensor, events: vec![], open: vec![], base: 0, words, last: 0 };
+        let mut long = lane(3 << PLACE_BITS);
+        for index in [
+            0, 500_000, 1_000_000, 1_100_000, 1_600_000, 2_097_151, 2_097_153, 2_096_000, 1_600_000, 1_100_000,
+            1_048_575,
+        ] {
+            assert_eq!(long.place(index & PLACE_MASK), Place::Code(index));
+        }
+        let mut short = lane(100);
+        assert_eq!(short.place(99), Place::Code(99));
+        assert_eq!(short.place(100), Place::Outside(100));
+    }
+}

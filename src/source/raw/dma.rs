@@ -36,6 +36,8 @@ pub(super) struct Program<'a> {
     pub graph: Option<&'a Graph>,
     /// All instructions of the capture.
     pub instructions: &'a [RawInstruction],
+    /// Those of this core that start transfers, in order.
+    pub triggers: &'a [u32],
     pub words: &'a [RawWord],
     pub plans: &'a [RawTransferPlan],
     pub time: &'a Timebase,
@@ -161,7 +163,8 @@ fn relative(time: &Timebase, packet: &Packet) -> Times {
 /// The transfers that the program started on each queue, in order.
 fn started_by_queue<'a>(program: &Program<'a>) -> BTreeMap<&'a str, Vec<Started>> {
     let mut found: BTreeMap<&str, Vec<Started>> = BTreeMap::new();
-    for (index, row) in program.instructions.iter().enumerate().filter(|(_, row)| row.pcore_idx == program.pcore_idx) {
+    for index in program.triggers {
+        let row = &program.instructions[*index as usize];
         let Some(plan) = program.words[row.word as usize].transfer else { continue };
         let moved = &program.plans[plan as usize];
         let queue = match moved.block_id {
@@ -169,7 +172,7 @@ fn started_by_queue<'a>(program: &Program<'a>) -> BTreeMap<&'a str, Vec<Started>
             None => dynamic_queue(program, row.engine, &moved.semaphores),
         };
         if let Some(queue) = queue {
-            found.entry(queue).or_default().push(Started { instruction: index as u32, plan });
+            found.entry(queue).or_default().push(Started { instruction: *index, plan });
         }
     }
     found

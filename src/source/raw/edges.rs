@@ -11,18 +11,20 @@ use crate::source::neff::Neff;
 /// engines and cores agree to well under this.
 const TOLERANCE_PS: i64 = 300_000;
 
-/// Adds all edges to a capture.
-pub(super) fn add(capture: &mut RawCapture, neff: Option<&Neff>) {
+/// Recorded edges kept per instruction or transfer on average; real programs have fewer than ten, damaged files could name
+/// more than fit into memory.
+const EDGES_PER_NODE: usize = 200;
+
+/// All edges of a capture, and what went wrong.
+pub(super) fn all(capture: &RawCapture, neff: Option<&Neff>) -> (Vec<RawEdge>, Option<String>) {
     let mut edges = vec![];
-    if let Some(neff) = neff {
-        recorded(capture, neff, &mut edges);
-    }
+    let complete = neff.map_or(Ok(()), |neff| recorded(capture, neff, &mut edges));
     same_psum_bank(capture, &mut edges);
     transfers(capture, &mut edges);
     let key = |edge: &RawEdge| (edge.successor, edge.predecessor, edge.kind);
     edges.sort_unstable_by_key(key);
     edges.dedup_by_key(|edge| key(edge));
-    capture.edges = edges;
+    (edges, complete.err())
 }
 
 impl RawCapture {
@@ -40,43 +42,49 @@ impl RawCapture {
 #[derive(Default)]
 struct Executed {
     /// Instructions by word, each in the order of their starts.
-    words: Vec<(u32, Vec<u32>)>,
+    words: Vec<Vec<u32>>,
     /// Transfers of the static block.
     transfers: Vec<u32>,
 }
 
 /// Edges of the debug levels: every word of one BIR instruction depends on every word of the others. Where words ran
 /// several times, an execution depends on the last one before it.
-fn recorded(capture: &RawCapture, neff: &Neff, edges: &mut Vec<RawEdge>) {
-    for (pcore_idx, core) in capture.cores.iter().enumerate() {
-        let Some(graph) = neff.graph(&core.name) else { continue };
-        let mut executed: FxHashMap<u64, Executed> = FxHashMap::default();
-        let mut word_places: FxHashMap<u32, (u64, usize)> = FxHashMap::default();
-        let rows = capture.instructions.iter().enumerate();
-        for (index, row) in rows.filter(|(_, row)| usize::from(row.pcore_idx) == pcore_idx) {
-            let Some(bir) = capture.words[row.word as usize].raw_bir_id else { continue };
-            let entry = executed.entry(bir).or_default();
-            let (_, place) = *word_places.entry(row.word).or_insert_with(|| {
-                entry.words.push((row.word, vec![]));
-                (bir, entry.words.len() - 1)
-            });
-            entry.words[place].1.push(index as u32);
+fn recorded(capture: &RawCapture, neff: &Neff, edges: &mut Vec<RawEdge>) -> Result<(), String> {
+    let graphs: Vec<_> = capture.cores.iter().map(|core| neff.graph(&core.name)).collect();
+    let mut executed: Vec<FxHashMap<u64, Executed>> = graphs.iter().map(|_| FxHashMap::default()).collect();
+    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+    for (index, row) in capture.instructions.iter().enumerate() {
+        let Some(bir) = capture.words[row.word as usize].raw_bir_id else { continue };
+        let words = &mut executed[usize::from(row.pcore_idx)].entry(bir).or_default().words;
+        let place = *places.entry(row.word).or_insert_with(|| {
+            words.push(vec![]);
+            words.len() - 1
+        });
+        words[place].push(index as u32);
+    }
+    let named = graphs.iter().map(|graph| {
+        let blocks = graph.iter().flat_map(|graph| &graph.bir).filter(|(_, entry)| entry.is_dma_block);
+        blocks.map(|(id, entry)| (entry.entry.name.as_str(), *id)).collect()
+    });
+    let named: Vec<FxHashMap<&str, u64>> = named.collect();
+    for (index, transfer) in capture.dma_transfers.iter().enumerate() {
+        let core = usize::from(transfer.pcore_idx);
+        if let Some(id) = named[core].get(capture.transfer_plans[transfer.plan as usize].bir_name.as_str()) {
+            executed[core].entry(*id).or_default().transfers.push(index as u32);
         }
-        let blocks: FxHashMap<&str, u64> = {
-            let named = graph.bir.iter().filter(|(_, entry)| entry.is_dma_block);
-            named.map(|(id, entry)| (entry.entry.name.as_str(), *id)).collect()
-        };
-        for (index, transfer) in capture.dma_transfers.iter().enumerate() {
-            let name = capture.transfer_plans[transfer.plan as usize].bir_name.as_str();
-            if let Some(id) = blocks.get(name).filter(|_| usize::from(transfer.pcore_idx) == pcore_idx) {
-                executed.entry(*id).or_default().transfers.push(index as u32);
-            }
-        }
-        for (bir, successors) in &executed {
-            let Some(entry) = graph.bir.get(bir) else { continue };
+    }
+    let limit = EDGES_PER_NODE.saturating_mul(capture.instructions.len() + capture.dma_transfers.len() + 1000);
+    for (executed, graph) in executed.iter().zip(graphs) {
+        for (bir, successors) in executed {
+            let Some(entry) = graph.and_then(|graph| graph.bir.get(bir)) else { continue };
             for (id, kind) in &entry.dependencies {
                 let Some(predecessors) = executed.get(id) else { continue };
                 for successor in successors.nodes() {
+                    if edges.len() > limit {
+                        return Err(format!(
+                            "the debug information names over {limit} dependencies; the rest is left out"
+                        ));
+                    }
                     for predecessor in predecessors.before(capture, successor) {
                         edges.push(capture.edge(predecessor, successor, EdgeKind::Compiler(*kind)));
                     }
@@ -84,11 +92,12 @@ fn recorded(capture: &RawCapture, neff: &Neff, edges: &mut Vec<RawEdge>) {
             }
         }
     }
+    Ok(())
 }
 
 impl Executed {
     fn nodes(&self) -> impl Iterator<Item = Node> {
-        let instructions = self.words.iter().flat_map(|(_, rows)| rows).copied().map(Node::Instruction);
+        let instructions = self.words.iter().flatten().copied().map(Node::Instruction);
         instructions.chain(self.transfers.iter().copied().map(Node::Transfer))
     }
 
@@ -104,7 +113,7 @@ impl Executed {
             let only = (list.len() == 1).then_some(0);
             only.or(before.checked_sub(1)).map(|place| node(list[place]))
         };
-        let words = self.words.iter().filter_map(move |(_, rows)| last(rows, Node::Instruction));
+        let words = self.words.iter().filter_map(move |rows| last(rows, Node::Instruction));
         words.chain(last(&self.transfers, Node::Transfer)).filter(move |node| *node != successor)
     }
 }
@@ -119,23 +128,31 @@ struct BankUse {
 /// Neighbours in the use of a bank of which at least one writes, unless the later one continues the accumulation that
 /// the earlier one is part of.
 fn same_psum_bank(capture: &RawCapture, edges: &mut Vec<RawEdge>) {
-    let mut last: FxHashMap<(u16, u8), BankUse> = FxHashMap::default();
+    let mut last: Vec<[Option<BankUse>; 8]> = vec![[None; 8]; capture.cores.len()];
     for (index, row) in capture.instructions.iter().enumerate() {
         let word = &capture.words[row.word as usize];
-        let (read, written) = (word.psum_read_banks, word.psum_write_banks);
-        let mut linked: FxHashMap<u32, u8> = FxHashMap::default();
-        for bank in (0..8).filter(|bank| (read | written) >> bank & 1 != 0) {
-            let wrote = written >> bank & 1 != 0;
-            let now = BankUse { instruction: index as u32, wrote };
-            let Some(before) = last.insert((row.pcore_idx, bank), now) else { continue };
-            let earlier = &capture.words[capture.instructions[before.instruction as usize].word as usize];
-            if (wrote || before.wrote) && !continues(earlier, word) {
-                *linked.entry(before.instruction).or_default() |= 1 << bank;
-            }
+        let used = word.psum_read_banks | word.psum_write_banks;
+        if used == 0 {
+            continue;
         }
-        for (before, banks) in linked {
-            let (predecessor, successor) = (Node::Instruction(before), Node::Instruction(index as u32));
-            edges.push(capture.edge(predecessor, successor, EdgeKind::SamePsumBank(banks)));
+        let banks = &mut last[usize::from(row.pcore_idx)];
+        let first_edge = edges.len();
+        for (bank, before) in banks.iter_mut().enumerate().filter(|(bank, _)| used >> bank & 1 != 0) {
+            let wrote = word.psum_write_banks >> bank & 1 != 0;
+            let now = BankUse { instruction: index as u32, wrote };
+            let Some(before) = before.replace(now) else { continue };
+            let earlier = &capture.words[capture.instructions[before.instruction as usize].word as usize];
+            if !(wrote || before.wrote) || continues(earlier, word) {
+                continue;
+            }
+            let predecessor = Node::Instruction(before.instruction);
+            match edges[first_edge..].iter_mut().find(|edge| edge.predecessor == predecessor) {
+                Some(RawEdge { kind: EdgeKind::SamePsumBank(banks), .. }) => *banks |= 1 << bank,
+                _ => {
+                    let kind = EdgeKind::SamePsumBank(1 << bank);
+                    edges.push(capture.edge(predecessor, Node::Instruction(index as u32), kind));
+                }
+            }
         }
     }
 }

@@ -306,6 +306,12 @@ impl RawCapture {
 
     fn add_dma(&mut self, ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) {
         let mut tables = DmaTables::default();
+        let mut triggers = vec![vec![]; ntff.cores.len()];
+        for (index, row) in self.instructions.iter().enumerate() {
+            if self.words[row.word as usize].transfer.is_some() {
+                triggers[usize::from(row.pcore_idx)].push(index as u32);
+            }
+        }
         for (pcore_idx, core) in ntff.cores.iter().enumerate() {
             let (rings, invalid) = ntff.dma_packets(core);
             if invalid > 0 {
@@ -316,6 +322,7 @@ impl RawCapture {
                 pcore_idx: pcore_idx as u16,
                 graph: neff.and_then(|neff| neff.graph(&core.name)),
                 instructions: &self.instructions,
+                triggers: &triggers[pcore_idx],
                 words: &self.words,
                 plans: &self.transfer_plans,
                 time,
@@ -374,12 +381,22 @@ impl RawCapture {
 
     /// The tables that follow from the others.
     fn derive(&mut self, ntff: &Ntff, neff: Option<&Neff>) {
-        edges::add(self, neff);
-        series::throughput(self);
-        series::pending(self);
-        series::active_time(self);
-        let chip = Chip::of(&ntff.instance_type);
-        usage::add(self, chip.map_or(192 << 10, |chip| chip.sbuf_partition_bytes));
+        let this: &RawCapture = self;
+        let partition_bytes = Chip::of(&ntff.instance_type).map_or(192 << 10, |chip| chip.sbuf_partition_bytes);
+        let ((edges, (sbuf, psum)), (dma, (hbm, (pending, active)))) = rayon::join(
+            || rayon::join(|| edges::all(this, neff), || usage::tables(this, partition_bytes)),
+            || {
+                rayon::join(
+                    || series::dma_usage(this),
+                    || (series::hbm_usage(this), (series::pending(this), series::active_time(this))),
+                )
+            },
+        );
+        self.edges = edges.0;
+        self.problems.extend(edges.1);
+        (self.sbuf_usage, self.psum_usage) = (sbuf, psum);
+        (self.dma_usage, self.hbm_usage) = (dma, hbm);
+        (self.pending_dma, self.active_time) = (pending, active);
         let mut loads: FxHashMap<(u16, &str), (u64, u64)> = FxHashMap::default();
         for transfer in &self.dma_transfers {
             let plan = &self.transfer_plans[transfer.plan as usize];

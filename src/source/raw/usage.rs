@@ -31,32 +31,38 @@ struct Life {
     times: Times,
 }
 
-/// Fills both tables. `partition_bytes` is the size of a state buffer partition.
-pub(super) fn add(capture: &mut RawCapture, partition_bytes: u32) {
-    for pcore_idx in 0..capture.cores.len() as u16 {
-        let sbuf = accesses(capture, pcore_idx, Space::Sbuf);
-        capture.sbuf_usage.extend(sbuf_usage(&sbuf, pcore_idx, partition_bytes));
-        let psum = accesses(capture, pcore_idx, Space::Psum);
-        capture.psum_usage.extend(psum_usage(&psum, pcore_idx));
-    }
+/// Both tables. `partition_bytes` is the size of a state buffer partition.
+pub(super) fn tables(capture: &RawCapture, partition_bytes: u32) -> (Vec<RawSbufUsage>, Vec<RawPsumUsage>) {
+    let (sbuf, psum) = accesses(capture);
+    let sbuf = sbuf.iter().zip(0..).flat_map(|(list, core)| sbuf_usage(list, core, partition_bytes));
+    let psum = psum.iter().zip(0..).flat_map(|(list, core)| psum_usage(list, core));
+    (sbuf.collect(), psum.collect())
 }
 
-fn accesses(capture: &RawCapture, pcore_idx: u16, space: Space) -> Vec<Timed> {
-    let mut found = vec![];
-    for row in capture.instructions.iter().filter(|row| row.pcore_idx == pcore_idx && !row.outside) {
+/// The accesses of each core to the state buffer and to PSUM, in order.
+fn accesses(capture: &RawCapture) -> (Vec<Vec<Timed>>, Vec<Vec<Timed>>) {
+    let none = || capture.cores.iter().map(|_| vec![]).collect();
+    let (mut sbuf, mut psum): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (none(), none());
+    for row in capture.instructions.iter().filter(|row| !row.outside) {
         let word = &capture.words[row.word as usize];
         // What an instruction overwrites, it read before.
         for write in [false, true] {
-            let own = word.accesses.iter().filter(|a| a.space == space && !a.pointer && a.write == write);
-            found.extend(own.filter(|access| !access.range.is_empty()).map(|access| Timed {
-                times: row.times,
-                partitions: access.partition..access.partition.saturating_add(access.partitions).min(PARTITIONS),
-                range: access.range.clone(),
-                write,
-            }));
+            let own = word.accesses.iter().filter(|access| !access.pointer && access.write == write);
+            for access in own.filter(|access| !access.range.is_empty()) {
+                let space = match access.space {
+                    Space::Sbuf => &mut sbuf,
+                    Space::Psum => &mut psum,
+                };
+                space[usize::from(row.pcore_idx)].push(Timed {
+                    times: row.times,
+                    partitions: access.partition..access.partition.saturating_add(access.partitions).min(PARTITIONS),
+                    range: access.range.clone(),
+                    write,
+                });
+            }
         }
     }
-    found
+    (sbuf, psum)
 }
 
 /// Ranges of partitions within which all accesses are the same.

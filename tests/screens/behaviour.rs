@@ -1,0 +1,198 @@
+//! What keys do, on the demo profile.
+
+use neuron_scope::app::Start;
+use neuron_scope::app::headless::{Headless, text};
+use neuron_scope::app::panes::PaneKind;
+use neuron_scope::source::discover;
+use neuron_scope::term::color::Depth;
+
+use super::{DEMO, demo, press};
+
+const SIZE: (u16, u16) = (120, 40);
+
+fn said(app: &Headless) -> String {
+    app.app.message().map(|m| m.text.clone()).unwrap_or_default()
+}
+
+fn current(app: &Headless) -> String {
+    app.app.scene.node().map(|n| n.full.clone()).unwrap_or_default()
+}
+
+fn start_of_selection(app: &Headless) -> i64 {
+    app.app.scene.selected_window().unwrap().start
+}
+
+#[test]
+fn escape_undoes_one_level_at_a_time() {
+    let mut app = demo(SIZE);
+    press(&mut app, "www.*vll<Tab>");
+    assert_eq!(app.app.panes.focused(), Some(PaneKind::Details));
+    press(&mut app, "<Esc>");
+    assert!(app.app.scene.area.is_none() && app.app.scene.highlight.is_some());
+    press(&mut app, "<Esc>");
+    assert!(app.app.scene.highlight.is_none() && app.app.panes.focused().is_some());
+    press(&mut app, "<Esc>");
+    assert!(app.app.panes.focused().is_none() && app.app.scene.selection.is_some());
+    press(&mut app, "<Esc>");
+    assert!(app.app.scene.selection.is_none());
+    press(&mut app, "<Esc><Esc>");
+    assert!(!app.app.ended());
+}
+
+#[test]
+fn q_closes_a_pane_and_quits_only_at_the_root() {
+    let mut app = demo(SIZE);
+    press(&mut app, "<Tab>q");
+    assert!(app.app.panes.shown().is_empty() && !app.app.ended());
+    press(&mut app, "q");
+    assert!(app.app.ended());
+}
+
+#[test]
+fn the_cursor_keeps_its_time_and_column_when_zooming() {
+    let mut app = demo(SIZE);
+    press(&mut app, "LLLLwww");
+    let (time, column) = (app.app.scene.view.cursor(), app.app.scene.view.cursor_column());
+    press(&mut app, "wws");
+    assert_eq!((app.app.scene.view.cursor(), app.app.scene.view.cursor_column()), (time, column));
+    press(&mut app, "0");
+    assert!(app.app.scene.view.shows_all());
+    press(&mut app, "u");
+    assert_eq!(app.app.scene.view.cursor_column(), column);
+}
+
+#[test]
+fn stepping_through_events_and_back() {
+    let mut app = demo(SIZE);
+    press(&mut app, "wwww.");
+    let first = start_of_selection(&app);
+    press(&mut app, "...");
+    let fourth = start_of_selection(&app);
+    assert!(fourth > first);
+    press(&mut app, ",,,");
+    assert_eq!(start_of_selection(&app), first);
+    press(&mut app, ">");
+    let name = |app: &Headless| {
+        let event = app.app.scene.selected_event().unwrap();
+        app.app.scene.store.table_of(event).event_name(event.event).to_owned()
+    };
+    let here = name(&app);
+    press(&mut app, ">>");
+    assert_eq!(name(&app), here);
+}
+
+#[test]
+fn moving_between_tracks_skips_empty_ones_and_selects() {
+    let mut app = demo(SIZE);
+    press(&mut app, "LL");
+    assert_eq!(current(&app), "TensorMatrix(nc0)");
+    press(&mut app, "jj");
+    assert_eq!(current(&app), "Vector(nc0)");
+    let under = app.app.scene.under_cursor();
+    assert_eq!(app.app.scene.selected_event(), under);
+    press(&mut app, "kkkkk");
+    assert_eq!(current(&app), "TensorMatrix(nc0)", "an unfolded group shows nothing of its own");
+}
+
+#[test]
+fn a_pc_is_not_unique() {
+    let mut app = demo(SIZE);
+    press(&mut app, "gp6<Enter>");
+    assert!(text(app.buffer(), false).contains("pc 6: which of"));
+    press(&mut app, "vector nc1<Enter>");
+    assert_eq!(current(&app), "Vector(nc1)");
+    let there = start_of_selection(&app);
+    press(&mut app, "gp6@Vector(nc1)#1<Enter>");
+    assert_eq!(start_of_selection(&app), there);
+    press(&mut app, "gp123456789<Enter>");
+    assert_eq!(said(&app), "no instruction has the pc 123456789");
+    press(&mut app, "gpx<Enter>");
+    assert!(text(app.buffer(), false).contains("\"x\" is no pc"), "the entry stays and says what is wrong");
+    press(&mut app, "<Esc><Backspace>");
+    assert_ne!(current(&app), "Vector(nc1)", "back to where it was gone from");
+    press(&mut app, "\\");
+    assert_eq!(current(&app), "Vector(nc1)");
+}
+
+#[test]
+fn ids_and_times_lead_to_their_events() {
+    let mut app = demo(SIZE);
+    press(&mut app, "www..");
+    let event = app.app.scene.selected_event().unwrap();
+    let id = app.app.scene.store.id_of(event);
+    press(&mut app, &format!("<Esc>ggjjjgi{id}<Enter>"));
+    assert_eq!(app.app.scene.selected_event(), Some(event));
+    let packets = app.app.scene.store.table_index("DmaPacketAggregated").unwrap();
+    let transfer = neuron_scope::store::EventRef { table: packets, event: 3 };
+    let id = app.app.scene.store.id_of(transfer);
+    press(&mut app, &format!("giDmaPacketAggregated:{id}<Enter>"));
+    assert_eq!(app.app.scene.selected_event(), Some(transfer), "{}", said(&app));
+    assert_eq!(app.app.setting("dma-grouping").as_deref(), Some("transfer"));
+    press(&mut app, "gt100us<Enter>");
+    assert_eq!(app.app.scene.view.cursor(), 100_000);
+    press(&mut app, "gt9s<Enter>");
+    assert!(text(app.buffer(), false).contains("the profile lasts from"));
+}
+
+#[test]
+fn tracks_are_folded_pinned_and_hidden() {
+    let mut app = demo(SIZE);
+    press(&mut app, "jjp");
+    assert!(app.app.scene.rows[0].pinned && current(&app) == "Vector(nc0)");
+    press(&mut app, "p");
+    assert!(!app.app.scene.rows[0].pinned);
+    press(&mut app, "x");
+    let shown = |app: &Headless| {
+        let scene = &app.app.scene;
+        scene.rows.iter().any(|row| scene.tree.node(row.node).full == "Vector(nc0)")
+    };
+    assert!(!shown(&app), "{}", said(&app));
+    press(&mut app, "XTvector nc0<Enter>");
+    assert_eq!(current(&app), "Vector(nc0)");
+    press(&mut app, "z");
+    assert_eq!(current(&app), "nc0(nc0)");
+    press(&mut app, "Tscalar nc1<Enter>");
+    assert_eq!(current(&app), "Scalar(nc1)", "a folded group opens for the track that is gone to");
+}
+
+#[test]
+fn details_lead_to_the_rows_they_point_at() {
+    let mut app = demo((200, 60));
+    press(&mut app, "www.<Tab>");
+    let other_row = |app: &Headless| {
+        ["Bir", "Penguin", "Hlo", "Framework"]
+            .iter()
+            .any(|kind| text(app.buffer(), false).contains(&format!("{kind}Instruction row")))
+    };
+    for _ in 0..60 {
+        if other_row(&app) {
+            break;
+        }
+        press(&mut app, "l<Enter>");
+    }
+    assert!(other_row(&app) && text(app.buffer(), false).contains("raw_hlo_id"));
+    press(&mut app, "<Esc>");
+    assert!(!other_row(&app));
+}
+
+#[test]
+fn where_one_was_is_kept_unless_told_otherwise() {
+    let kept = tempfile::tempdir().unwrap();
+    let open = |fresh: bool| {
+        let start = Start { state_dir: Some(kept.path().to_owned()), fresh, ..Start::default() };
+        let mut app = Headless::new(start, SIZE, Depth::None);
+        app.open(discover(&DEMO).unwrap());
+        app
+    };
+    let mut app = open(false);
+    press(&mut app, "LLwwwwjjj.cxtd");
+    app.app.save_state();
+    let (window, row) = (app.app.scene.view.window(), current(&app));
+    let selected = start_of_selection(&app);
+    let again = open(false);
+    assert_eq!((again.app.scene.view.window(), current(&again)), (window, row));
+    assert_eq!(start_of_selection(&again), selected);
+    assert_eq!(again.app.setting("color-by").as_deref(), Some("opcode"));
+    assert_eq!(again.app.setting("dma-grouping").as_deref(), Some("queue"));
+    assert!(open(true).app.scene.view.shows_all());
+}
