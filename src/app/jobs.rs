@@ -177,3 +177,69 @@ impl Drop for Finish {
         let _ = sender.send(Message { slot, generation: *generation, content: Content::Finished });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Start;
+    use std::sync::mpsc;
+
+    /// Takes news until all jobs have ended.
+    fn finish(jobs: &mut Jobs, news: &mut UnboundedReceiver<Message>, app: &mut App) {
+        while !jobs.idle() {
+            let message = news.blocking_recv().unwrap();
+            if let Some(answer) = jobs.take(message) {
+                answer(app);
+            }
+        }
+    }
+
+    fn said(app: &App) -> Option<&str> {
+        app.message().map(|m| m.text.as_str())
+    }
+
+    #[test]
+    fn a_newer_job_supersedes_the_one_at_work() {
+        let (mut jobs, mut news) = Jobs::new();
+        let mut app = App::new(Start::default());
+        let (begun, wait) = mpsc::channel();
+        jobs.start(Job::new("slot", move |reporter| {
+            begun.send(()).unwrap();
+            while !reporter.cancelled() {
+                std::thread::yield_now();
+            }
+            reporter.answer(|app| app.say("too late"));
+        }));
+        wait.recv().unwrap();
+        jobs.start(Job::new("slot", |reporter| reporter.answer(|app| app.say("never begun"))));
+        jobs.start(Job::new("slot", |reporter| reporter.answer(|app| app.say("the last one"))));
+        finish(&mut jobs, &mut news, &mut app);
+        assert_eq!(said(&app), Some("the last one"));
+    }
+
+    #[test]
+    fn jobs_of_other_slots_go_on_and_a_panic_ends_only_its_own() {
+        let (mut jobs, mut news) = Jobs::new();
+        let mut app = App::new(Start::default());
+        jobs.start(Job::new("one", |_| std::panic::resume_unwind(Box::new("on purpose"))));
+        jobs.start(Job::new("two", |reporter| reporter.answer(|app| app.say("two"))));
+        jobs.cancel("three");
+        finish(&mut jobs, &mut news, &mut app);
+        assert_eq!(said(&app), Some("two"));
+    }
+
+    #[test]
+    fn what_a_cancelled_job_reports_is_dropped() {
+        let (mut jobs, mut news) = Jobs::new();
+        let mut app = App::new(Start::default());
+        let (go, wait) = mpsc::channel::<()>();
+        jobs.start(Job::new("slot", move |reporter| {
+            wait.recv().unwrap();
+            reporter.answer(|app| app.say("unwanted"));
+        }));
+        jobs.cancel_all();
+        go.send(()).unwrap();
+        finish(&mut jobs, &mut news, &mut app);
+        assert_eq!(said(&app), None);
+    }
+}

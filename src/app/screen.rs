@@ -185,6 +185,14 @@ impl App {
     }
 
     fn draw_header(&mut self, buffer: &mut Buffer) {
+        if self.scene.store.range.is_none() {
+            let name = format!(" neuron-scope  {}", text::escape(&self.scene.store.info.name));
+            popup::clear(self.regions.header, self.look.on_bar(self.look.theme.title), buffer);
+            let style = self.look.on_bar(self.look.theme.title).add_modifier(Modifier::BOLD);
+            let area = self.regions.header;
+            buffer.set_stringn(area.x, area.y, name, usize::from(area.width), style);
+            return;
+        }
         if self.shown.window.is_none() {
             self.update_figures();
         }

@@ -196,3 +196,63 @@ fn where_one_was_is_kept_unless_told_otherwise() {
     assert_eq!(again.app.setting("dma-grouping").as_deref(), Some("queue"));
     assert!(open(true).app.scene.view.shows_all());
 }
+
+#[test]
+fn opening_can_be_cancelled() {
+    let mut app = neuron_scope::app::App::new(Start::default());
+    app.open_one_of(discover(&DEMO).unwrap());
+    assert!(app.opening().is_some());
+    for key in neuron_scope::app::keymap::parse_script("<Esc>").unwrap() {
+        app.key(key, std::time::Duration::ZERO);
+    }
+    assert!(app.ended() && app.failure().is_none(), "nothing was on the screen yet");
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let mut found = discover(&DEMO).unwrap();
+    found[0].path = "gone".into();
+    let mut app = Headless::new(Start::default(), SIZE, Depth::None);
+    app.open(found);
+    assert!(app.app.ended());
+    assert!(app.app.failure().is_some_and(|problem| problem.path.ends_with("gone")));
+}
+
+#[test]
+fn settings_change_by_key_by_command_and_by_list() {
+    let mut app = demo(SIZE);
+    press(&mut app, "c");
+    assert_eq!(said(&app), "color-by: opcode");
+    press(&mut app, ":set color-by layer<Enter>");
+    assert_eq!(said(&app), "color-by: layer");
+    press(&mut app, "Cengine<Enter>");
+    assert_eq!(said(&app), "color-by: engine");
+    press(&mut app, "ts");
+    assert_eq!(app.app.setting("split-sequencer").as_deref(), Some("on"));
+    assert!(app.app.scene.tree.nodes.iter().any(|n| n.full.contains("sequencer")));
+    press(&mut app, ":core 1<Enter>");
+    assert!(app.app.scene.rows.iter().all(|r| app.app.scene.tree.node(r.node).core != Some(0)));
+}
+
+#[test]
+fn the_mouse_does_what_the_keys_do() {
+    use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut app = demo(SIZE);
+    let mut mouse = |kind, column, row| {
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        app.app.mouse(event, std::time::Duration::ZERO);
+    };
+    let left = MouseButton::Left;
+    mouse(MouseEventKind::Down(left), 60, 7);
+    mouse(MouseEventKind::Drag(left), 80, 9);
+    mouse(MouseEventKind::Up(left), 80, 9);
+    mouse(MouseEventKind::ScrollUp, 60, 3);
+    mouse(MouseEventKind::ScrollUp, 60, 3);
+    let scene = &app.app.scene;
+    let area = scene.area.clone().unwrap();
+    assert_eq!(area.tracks(|key| scene.row_of(key)).map(|(a, b)| b - a), Some(2));
+    assert!(!scene.view.shows_all() && !area.growing);
+    press(&mut app, "ga");
+    let (shown, wanted) = (app.app.scene.view.window(), area.window());
+    assert!(shown.contains(wanted.start) && shown.length() <= wanted.length(), "{shown:?} for {wanted:?}");
+}

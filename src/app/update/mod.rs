@@ -1,6 +1,7 @@
 //! Carries out actions: one file per chapter of the help.
 
 mod areas;
+mod causes;
 pub mod events;
 mod goto;
 mod moves;
@@ -22,7 +23,8 @@ pub fn update(app: &mut App, action: &Action, held: bool) {
         Group::Marks => areas::update(app, action),
         Group::Panes => pane::update(app, action),
         Group::View | Group::Program => program::update(app, action),
-        Group::Causes | Group::Search => false,
+        Group::Causes => causes::update(app, action),
+        Group::Search => false,
     };
     if !known {
         app.refuse(format!("{} is not available here", action.name()));
