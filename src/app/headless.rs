@@ -164,6 +164,16 @@ impl Headless {
         self.rest();
     }
 
+    /// Gives the screen another size.
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.now += APART;
+        self.app.resize(width, height);
+        self.app.changed();
+        self.carry_out();
+        let _ = self.frame();
+        self.rest();
+    }
+
     /// Plays keys that arrive all at once, and draws as a terminal would be drawn: when there is no more input.
     pub fn burst(&mut self, keys: &[KeyEvent]) {
         self.now += APART;
