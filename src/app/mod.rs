@@ -6,6 +6,7 @@
 pub mod action;
 mod area;
 pub mod argument;
+mod at_once;
 pub mod atomic;
 mod cursor_line;
 pub mod effect;

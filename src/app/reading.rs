@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::App;
 use super::area::Area;
+use super::at_once::at_once;
 use super::effect::Effect;
 use super::facts::Fact;
 use super::jobs::Job;
@@ -129,7 +130,7 @@ impl App {
         self.reading[which] = Some(event);
         let store = self.scene.store.clone();
         self.effects.push(Effect::Job(Job::new(slot, move |reporter| {
-            let fact = read_fact(&store, event);
+            let fact = at_once(|| read_fact(&store, event));
             reporter.answer(move |app| {
                 app.reading[which] = None;
                 if Arc::ptr_eq(&store, &app.scene.store) {

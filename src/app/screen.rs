@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
 use super::action::Action;
+use super::at_once::at_once;
 use super::keymap::{Context, Hint};
 use super::panes::{self, PaneKind};
 use super::{App, Weight, cursor_line};
@@ -216,7 +217,8 @@ impl App {
     pub(super) fn update_figures(&mut self) {
         let window = self.scene.view.window();
         if self.shown.window != Some(window) {
-            self.shown.figures = figures(&self.scene.store, &self.scene.cache, window);
+            let (store, cache) = (&self.scene.store, &self.scene.cache);
+            self.shown.figures = at_once(|| figures(store, cache, window));
             self.shown.window = Some(window);
             self.shown.labels.clear();
         }
@@ -229,7 +231,8 @@ impl App {
         let columns = self.regions.timed(self.regions.overview).width;
         if self.regions.overview.height > 0 {
             if self.overview.as_ref().is_none_or(|o| o.columns != columns) {
-                let shares = viewport::overview(&scene.store, &scene.tree, columns).into();
+                let (store, tree) = (&scene.store, &scene.tree);
+                let shares = at_once(|| viewport::overview(store, tree, columns)).into();
                 self.overview = Some(OverviewKept { columns, shares });
             }
             let shares = self.overview.as_ref().map_or_else(|| Arc::from([]), |o| o.shares.clone());
@@ -241,7 +244,8 @@ impl App {
         ruler::draw(self.regions.timed(self.regions.ruler), grid, &marks, theme, glyphs, buffer);
 
         let nodes: Vec<_> = self.regions.rows.iter().map(|(row, _)| scene.rows[*row].node).collect();
-        let mut rows = viewport::rows(&scene.store, &scene.tree, &nodes, grid, &self.emphases);
+        let (store, tree, emphases) = (&scene.store, &scene.tree, &self.emphases);
+        let mut rows = at_once(|| viewport::rows(store, tree, &nodes, grid, emphases));
         // While the window moves, the figures beside the labels stay.
         let fresh = self.shown.window == Some(scene.view.window());
         for (row, &id) in rows.iter_mut().zip(&nodes) {

@@ -256,3 +256,26 @@ fn the_mouse_does_what_the_keys_do() {
     let (shown, wanted) = (app.app.scene.view.window(), area.window());
     assert!(shown.contains(wanted.start) && shown.length() <= wanted.length(), "{shown:?} for {wanted:?}");
 }
+
+#[test]
+fn frames_do_not_wait_for_indexing() {
+    use std::sync::mpsc;
+    let mut app = demo(SIZE);
+    // All threads of the common pool are busy, as they are while a profile is being read.
+    let (begun, all) = mpsc::channel();
+    let gate = std::sync::Arc::new(std::sync::RwLock::new(()));
+    let closed = gate.write().unwrap();
+    for _ in 0..rayon::current_num_threads() {
+        let (begun, gate) = (begun.clone(), gate.clone());
+        rayon::spawn(move || {
+            begun.send(()).unwrap();
+            drop(gate.read());
+        });
+    }
+    for _ in 0..rayon::current_num_threads() {
+        all.recv().unwrap();
+    }
+    press(&mut app, "wwlj.d");
+    assert!(app.app.scene.selection.is_some());
+    drop(closed);
+}
