@@ -19,6 +19,7 @@ mod hold;
 pub mod jobs;
 pub mod keymap;
 pub mod log;
+pub mod marks;
 mod mouse;
 mod opening;
 pub mod overlays;

@@ -2,6 +2,7 @@
 
 mod completions;
 mod demo;
+pub mod export;
 pub mod index;
 pub mod info;
 mod keys;
@@ -46,6 +47,8 @@ enum Command {
     Info(info::Args),
     /// Find events by what their fields say
     Search(search::Args),
+    /// Write the events of a range or a search to files, one per table
+    Export(export::Args),
     /// Build the cache now, so that opening is instant
     Index(index::Args),
     /// Print the live keymap
@@ -74,6 +77,7 @@ pub fn run() -> u8 {
         Some(Command::Render(args)) => render::run(&args),
         Some(Command::Info(args)) => info::run(&args, cache::directory().as_deref()),
         Some(Command::Search(args)) => search::run(&args, cache::directory().as_deref()),
+        Some(Command::Export(args)) => export::run(&args, cache::directory().as_deref()),
         Some(Command::Index(args)) => index::run(&args, cache::directory().as_deref()),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod engine;
 pub mod format;
 pub mod grid;
+pub mod marks;
 pub mod nearest;
 pub mod opcode;
 pub mod queue;

@@ -9,6 +9,7 @@ pub mod details;
 pub mod effects;
 pub mod emphasis;
 pub mod event;
+pub mod export;
 pub mod gaps;
 pub mod index;
 pub mod life;

@@ -3,4 +3,5 @@
 
 #[path = "../readers/corpus.rs"]
 mod corpus;
+mod export;
 mod search;
