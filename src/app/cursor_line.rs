@@ -15,13 +15,15 @@ use crate::ui::labels;
 /// The parts of the line.
 #[must_use]
 pub fn parts(app: &App) -> Vec<Segment> {
-    if let Some(area) = &app.scene.area {
-        return area_parts(app, area);
+    let mut parts = match (&app.scene.area, app.pointed()) {
+        (Some(area), _) => area_parts(app, area),
+        (None, Some(event)) => event_parts(app, event),
+        (None, None) => node_parts(app),
+    };
+    if app.search.active() {
+        parts.insert(0, Segment::new(app.search.counter()).colored(app.look.theme.value));
     }
-    if let Some(event) = app.pointed() {
-        return event_parts(app, event);
-    }
-    node_parts(app)
+    parts
 }
 
 fn event_parts(app: &App, event: EventRef) -> Vec<Segment> {

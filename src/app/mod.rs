@@ -31,6 +31,7 @@ mod rows;
 pub mod run;
 pub mod scene;
 mod screen;
+pub mod search;
 mod settings;
 pub mod state;
 mod update;
@@ -140,6 +141,8 @@ pub struct App {
     pub history: History,
     /// What the App asks of the program around it, in order.
     pub effects: Vec<Effect>,
+    /// What was searched for and found.
+    pub search: search::Search,
     /// Whether values are shown as recorded.
     pub raw_values: bool,
     /// The screen as of the last drawing.
@@ -196,6 +199,7 @@ impl App {
             keymap: start.keymap,
             history: history.and_then(Result::ok).unwrap_or_default(),
             effects: Vec::new(),
+            search: search::Search::default(),
             raw_values: false,
             screen: Rect::new(0, 0, 80, 24),
             overlays: Vec::new(),

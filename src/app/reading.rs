@@ -10,6 +10,7 @@ use super::at_once::at_once;
 use super::effect::Effect;
 use super::facts::Fact;
 use super::jobs::Job;
+use super::panes::PaneKind;
 use super::scene::{Highlight, Selection};
 use crate::model::Window;
 use crate::query::details;
@@ -28,11 +29,14 @@ pub struct Seen {
     window: Window,
     area: Option<Area>,
     track: Option<String>,
+    search: (u64, Option<EventRef>),
+    panes: Vec<PaneKind>,
 }
 
 impl App {
     /// Has done what follows from a change.
     pub(super) fn follow(&mut self) {
+        self.follow_search();
         let track = self.scene.node().map(|n| n.key.clone());
         let (cursor, scene) = (self.scene.view.cursor(), &mut self.scene);
         if let (Some(area), Some(track)) = (&mut scene.area, &track)
@@ -47,9 +51,11 @@ impl App {
             window: self.scene.view.window(),
             area: self.scene.area.clone(),
             track,
+            search: (self.search.generation, self.search.at),
+            panes: self.panes.shown().to_vec(),
         };
         if self.seen.as_ref() != Some(&seen) || self.visiting.is_some() {
-            let stands_out = |s: &Seen| (s.store, s.selection.clone(), s.highlight.clone());
+            let stands_out = |s: &Seen| (s.store, s.selection.clone(), s.highlight.clone(), s.search);
             if self.seen.as_ref().map(stands_out) != Some(stands_out(&seen)) {
                 self.emphasize();
             }
@@ -72,7 +78,10 @@ impl App {
             let same = (0..labels.keys.len() as u32).filter(|&e| labels.key(e as usize) == highlight.key);
             emphases.add(Emphasis::SameName, same.map(|event| EventRef { table: highlight.table, event }));
         }
-        emphases.add(Emphasis::Selected, scene.selected_event());
+        emphases.matches = self.search.found.clone();
+        // The match one is at is selected too, and its own colour tells more.
+        emphases.add(Emphasis::CurrentMatch, self.search.at);
+        emphases.add(Emphasis::Selected, scene.selected_event().filter(|e| self.search.at != Some(*e)));
         self.emphases = emphases;
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Modifier;
+use ratatui::style::{Color, Modifier};
 
 use super::action::Action;
 use super::at_once::at_once;
@@ -225,10 +225,11 @@ impl App {
     }
 
     fn draw_timeline(&mut self, buffer: &mut Buffer) {
+        let columns = self.regions.timed(self.regions.overview).width;
+        let matched = self.search_ticks(columns);
         let (theme, glyphs) = (&self.look.theme, self.look.glyphs);
         let scene = &self.scene;
         let grid = scene.view.grid();
-        let columns = self.regions.timed(self.regions.overview).width;
         if self.regions.overview.height > 0 {
             if self.overview.as_ref().is_none_or(|o| o.columns != columns) {
                 let (store, tree) = (&scene.store, &scene.tree);
@@ -236,8 +237,9 @@ impl App {
                 self.overview = Some(OverviewKept { columns, shares });
             }
             let shares = self.overview.as_ref().map_or_else(|| Arc::from([]), |o| o.shares.clone());
+            let ticks: Vec<(Nanos, Color)> = matched.iter().map(|&time| (time, theme.matched)).collect();
             let overview =
-                Overview { shares: &shares, whole: scene.view.whole(), window: scene.view.window(), ticks: &[] };
+                Overview { shares: &shares, whole: scene.view.whole(), window: scene.view.window(), ticks: &ticks };
             overview.draw(self.regions.overview, theme, glyphs, buffer);
         }
         let marks: Vec<Nanos> = Vec::new();
@@ -288,7 +290,7 @@ impl App {
             area,
             marks: &marks,
             coloring: self.coloring,
-            dim_others: false,
+            dim_others: self.search.dim && self.search.total() > 0,
             wait_note: None,
             plain: self.look.plain,
             theme,
@@ -415,6 +417,16 @@ impl App {
                 hint(&[Action::AreaSelect], "end it"),
                 hint(&[Action::Escape], "clear it"),
             ]
+        } else if self.search.active() {
+            vec![
+                hint(&[Action::SearchNext, Action::SearchPrev], "match"),
+                hint(&[Action::PaneSearch], "list"),
+                hint(&[Action::SearchDim(None)], "dim others"),
+                hint(&[Action::SearchClear], "clear the search"),
+                hint(&[Action::PanLeft(None), Action::PanRight(None)], "pan"),
+                hint(&[Action::ZoomIn, Action::ZoomOut], "zoom"),
+                hint(&[Action::Focus], "fit"),
+            ]
         } else {
             vec![
                 hint(&[Action::PanLeft(None), Action::PanRight(None)], "pan"),
@@ -425,6 +437,7 @@ impl App {
                 hint(&[Action::Fold], "fold"),
                 hint(&[Action::Focus], "fit"),
                 hint(&[Action::IdleNext], "idle gap"),
+                hint(&[Action::Search(None)], "search"),
                 hint(&[Action::Goto(None)], "go to"),
                 hint(&[Action::ColorNext], "colours"),
                 hint(&[Action::CopyJson], "copy"),

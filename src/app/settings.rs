@@ -5,6 +5,7 @@ use super::action::Action;
 use super::argument::ArgKind;
 use super::effect::Effect;
 use super::palette::{Setting, Vocabulary};
+use crate::query::search::Category;
 use crate::query::tracks::{DmaGrouping, GroupBy};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Coloring;
@@ -146,6 +147,41 @@ pub const KNOBS: &[Knob] = &[
                 app.panes.toggle_beside();
             }
         },
+    },
+    Knob {
+        name: "search-category",
+        text: "Which events are searched",
+        kept: false,
+        choices: |_| words(&["all", "operator", "instruction", "dma"]),
+        get: |app| app.search.category().to_owned(),
+        set: |app, value| {
+            app.search.options.category = match value {
+                "operator" => Some(Category::Operator),
+                "instruction" => Some(Category::Instruction),
+                "dma" => Some(Category::Dma),
+                _ => None,
+            };
+            app.search_again();
+        },
+    },
+    Knob {
+        name: "search-fuzzy",
+        text: "Whether a search matches names loosely: the letters of each word in order",
+        kept: false,
+        choices: |_| words(&ON_OFF),
+        get: |app| switch(app.search.options.fuzzy),
+        set: |app, value| {
+            app.search.options.fuzzy = value == "on";
+            app.search_again();
+        },
+    },
+    Knob {
+        name: "search-dim",
+        text: "Whether what a search does not match is dimmed",
+        kept: true,
+        choices: |_| words(&ON_OFF),
+        get: |app| switch(app.search.dim),
+        set: |app, value| app.search.dim = value == "on",
     },
     Knob {
         name: "theme",

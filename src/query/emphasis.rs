@@ -1,10 +1,12 @@
 //! Which events stand out: the selected one, matches, dependents.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::model::{Grid, Window};
+use crate::query::search::Matches;
 use crate::store::{Cell, EventRef, LabelKind, Lane};
 
 /// Why an event stands out; of several reasons the last in this order shows.
@@ -44,6 +46,8 @@ pub struct Emphases {
     sets: FxHashMap<(u16, Emphasis), Vec<u32>>,
     /// A table and the key of a name in it: all events of that name stand out, as [`Emphasis::SameName`].
     pub named: Option<(u16, u32)>,
+    /// The matches of a search, which stand out as [`Emphasis::Match`].
+    pub matches: Option<Arc<Matches>>,
     /// Whether all other events are dimmed.
     pub dim_others: bool,
 }
@@ -72,7 +76,7 @@ impl Emphases {
     /// Whether nothing stands out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sets.is_empty() && self.named.is_none()
+        self.sets.is_empty() && self.named.is_none() && self.matches.is_none()
     }
 
     /// Why `event` stands out.
@@ -80,7 +84,8 @@ impl Emphases {
     pub fn of(&self, event: EventRef) -> Emphasis {
         let holds = |set: &[u32]| set.binary_search(&event.event).is_ok();
         let found = self.sets.iter().filter(|((table, _), set)| *table == event.table && holds(set));
-        found.map(|((_, emphasis), _)| *emphasis).max().unwrap_or_default()
+        let matched = self.matches.as_ref().is_some_and(|m| m.contains(event)).then_some(Emphasis::Match);
+        found.map(|((_, emphasis), _)| *emphasis).chain(matched).max().unwrap_or_default()
     }
 
     /// Adds to `row` the columns in which events of the highlighted name lie, as far as the event that stands for the
@@ -99,6 +104,25 @@ impl Emphases {
             if found {
                 row.resize(cells.len(), Emphasis::None);
                 row[i] = row[i].max(Emphasis::SameName);
+            }
+        }
+    }
+
+    /// Adds to `row` the columns in which a match of the search starts or goes on.
+    pub fn add_matches(&self, row: &mut Vec<Emphasis>, table: u16, lane: &Lane, windows: &[Window], cells: &[Cell]) {
+        let Some(matches) = self.matches.as_ref().filter(|m| m.reaches(table, lane)) else { return };
+        let is_match = |event: u32| matches.contains(EventRef { table, event });
+        for (i, (cell, window)) in cells.iter().zip(windows).enumerate() {
+            let mut found = cell.event.is_some_and(is_match) || cell.count > 0 && matches.any_in(table, lane, *window);
+            if !found && cell.event.is_some() {
+                lane.running_at(window.start, |e| {
+                    found = is_match(e);
+                    !found
+                });
+            }
+            if found {
+                row.resize(cells.len(), Emphasis::None);
+                row[i] = row[i].max(Emphasis::Match);
             }
         }
     }

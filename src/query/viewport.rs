@@ -91,6 +91,7 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
             let steps = steps.map_or_else(Vec::new, |counter| levels(store, counter, cells));
             let shown = lane.cells(cells.iter().copied());
             emphases.add_named(&mut emphasis, track.table, &lane, cells, &shown);
+            emphases.add_matches(&mut emphasis, track.table, &lane, cells, &shown);
             Body::Events { table: track.table, cells: shown, steps }
         }
     };

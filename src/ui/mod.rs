@@ -12,5 +12,6 @@ pub mod palette;
 pub mod popup;
 pub mod ruler;
 mod slices;
+pub mod table;
 pub mod theme;
 pub mod timeline;

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod bytes;
+mod search;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

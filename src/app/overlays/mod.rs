@@ -5,6 +5,7 @@ mod notice;
 mod palette;
 mod pick;
 mod prompt;
+mod search;
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -19,6 +20,7 @@ pub use notice::Notice;
 pub use palette::PaletteOverlay;
 pub use pick::{Choice, Pick};
 pub use prompt::Prompt;
+pub use search::SearchOverlay;
 
 /// Whether an overlay stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

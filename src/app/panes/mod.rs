@@ -1,6 +1,7 @@
 //! The panes below the timeline. A pane is a file here, a line in [`REGISTRY`], an action and a key.
 
 mod details;
+mod search;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use super::App;
 use super::action::Action;
 
 pub use details::{DetailsPane, event_choice};
+pub use search::SearchPane;
 
 /// Which pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub use details::{DetailsPane, event_choice};
 pub enum PaneKind {
     /// Every column of the selected event.
     Details,
+    /// The matches of the search.
+    Search,
 }
 
 /// How a pane is opened and made.
@@ -36,13 +40,22 @@ pub struct PaneInfo {
 }
 
 /// All panes, in the order of the bar.
-pub const REGISTRY: &[PaneInfo] = &[PaneInfo {
-    kind: PaneKind::Details,
-    title: "Details",
-    action: Action::PaneDetails,
-    list: false,
-    make: || Box::<DetailsPane>::default(),
-}];
+pub const REGISTRY: &[PaneInfo] = &[
+    PaneInfo {
+        kind: PaneKind::Details,
+        title: "Details",
+        action: Action::PaneDetails,
+        list: false,
+        make: || Box::<DetailsPane>::default(),
+    },
+    PaneInfo {
+        kind: PaneKind::Search,
+        title: "Search",
+        action: Action::PaneSearch,
+        list: true,
+        make: || Box::<SearchPane>::default(),
+    },
+];
 
 /// A pane. While one of its methods that may change the App runs, it is not in [`Panes`].
 pub trait Pane {

@@ -36,6 +36,11 @@ pub fn update(app: &mut App, action: &Action) -> bool {
 /// they are not among the present ones.
 pub fn visit(app: &mut App, event: EventRef) {
     app.scene.leave();
+    arrive(app, event);
+}
+
+/// The same without noting the place that is left.
+pub fn arrive(app: &mut App, event: EventRef) {
     app.wanted = None;
     if app.scene.go_to(event) {
         return;

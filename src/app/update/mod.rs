@@ -7,6 +7,7 @@ mod goto;
 mod moves;
 mod pane;
 mod program;
+mod search;
 mod tracks;
 mod zoom;
 
@@ -24,7 +25,7 @@ pub fn update(app: &mut App, action: &Action, held: bool) {
         Group::Panes => pane::update(app, action),
         Group::View | Group::Program => program::update(app, action),
         Group::Causes => causes::update(app, action),
-        Group::Search => false,
+        Group::Search => search::update(app, action),
     };
     if !known {
         app.refuse(format!("{} is not available here", action.name()));

@@ -127,6 +127,27 @@ impl Matches {
         part.found.iter(range).filter(|&e| lane.position(e).is_some()).count() as u64
     }
 
+    /// Whether any match lies between the first and the last event of a lane.
+    #[must_use]
+    pub fn reaches(&self, table: u16, lane: &Lane) -> bool {
+        let Some(part) = self.part(table) else { return false };
+        let ends = (lane.event(0), lane.len().checked_sub(1).and_then(|last| lane.event(last)));
+        matches!(ends, (Some(first), Some(last)) if part.found.within(first..last.saturating_add(1)) > 0)
+    }
+
+    /// Whether any of a lane's events that start in `window` match.
+    #[must_use]
+    pub fn any_in(&self, table: u16, lane: &Lane, window: Window) -> bool {
+        let Some(part) = self.part(table) else { return false };
+        let (from, to) = (lane.starting_before(window.start), lane.starting_before(window.end));
+        let (Some(first), Some(last)) = (lane.event(from), to.checked_sub(1).and_then(|i| lane.event(i))) else {
+            return false;
+        };
+        let range = first..last.saturating_add(1);
+        // Some events between the first and last may belong to other tracks of the group.
+        from < to && part.found.within(range.clone()) > 0 && part.found.iter(range).any(|e| lane.position(e).is_some())
+    }
+
     /// Whether an event that starts at `time` is the one whose run it belongs to: the matches that start then, by id.
     fn run(&self, store: &Store, time: Nanos) -> Vec<EventRef> {
         let mut run: Vec<EventRef> = Vec::new();

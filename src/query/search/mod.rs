@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use complete::{Completion, complete};
 pub use fields::{Catalog, Category, DERIVED, TableFields};
-pub use list::{SortKey, columns_of, sorted};
+pub use list::{MOST_SORTED, SortKey, columns_of, sorted};
 pub use matches::Matches;
 pub use parse::QueryError;
 pub use plan::Options;
