@@ -9,8 +9,12 @@ use crate::query::place::track_name;
 use crate::query::tracks::{Content, Quantity};
 use crate::query::viewport::{self, Figure};
 use crate::store::{EventRef, Measure, flag};
+use crate::term::text::clip;
 use crate::ui::bars::Segment;
 use crate::ui::labels;
+
+/// Longer operands do not fit on any line, in bytes.
+const MOST_TEXT: usize = 2000;
 
 /// The parts of the line.
 #[must_use]
@@ -36,7 +40,7 @@ fn event_parts(app: &App, event: EventRef) -> Vec<Segment> {
     let mut parts = Vec::new();
     let operands = text(&["symbolic_operands", "operands", "compiler_operands"]).or_else(|| transfer(&text));
     if let Some(operands) = operands {
-        parts.push(Segment::new(operands).colored(theme.value).elastic());
+        parts.push(Segment::new(clip(&operands, MOST_TEXT)).colored(theme.value).elastic());
     }
     parts.push(Segment::new(format_time(table.start(e), 1)));
     parts.push(Segment::new(format_duration(table.lengths.at(e as usize))));

@@ -152,6 +152,8 @@ pub struct App {
     hold: Hold,
     message: Option<Message>,
     opening: Option<Opening>,
+    /// Whether a profile has been opened completely, this one or one before.
+    opened: bool,
     /// What the profile that is open was found as.
     found: Option<crate::source::Found>,
     regions: Regions,
@@ -207,6 +209,7 @@ impl App {
             hold: Hold::default(),
             message: None,
             opening: None,
+            opened: false,
             found: None,
             regions: Regions::default(),
             drawn: None,

@@ -80,7 +80,7 @@ impl App {
         });
         let pick = Pick::new(title, choices.collect());
         self.show(pick.or_else(|app| {
-            if !app.has_profile() {
+            if !app.opened && !app.has_profile() {
                 app.end();
             }
         }));
@@ -139,6 +139,8 @@ impl App {
         self.effects.push(Effect::Cancel(SLOT));
         if self.has_profile() {
             self.refuse("opening was cancelled: this is only the part of the profile that had been read");
+        } else if self.opened {
+            self.refuse("opening was cancelled");
         } else {
             self.end();
         }
@@ -146,7 +148,7 @@ impl App {
 
     fn cannot_open(&mut self, problem: Problem) {
         let text = format!("{}: {}", problem.path.display(), problem.message);
-        if self.has_profile() {
+        if self.opened || self.has_profile() {
             self.fail(text);
         } else {
             self.failure = Some(problem);
@@ -225,6 +227,7 @@ fn finish(
         if let Some(kept) = kept.filter(|_| untouched) {
             app.restore_place(&kept);
         }
+        app.opened = true;
         app.remember_recent();
         app.write_cache();
     });

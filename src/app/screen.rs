@@ -205,7 +205,7 @@ impl App {
             cores: store.cores(),
             whole: self.scene.view.whole(),
             window: self.scene.view.window(),
-            warnings: self.warnings().len(),
+            warnings: self.warning_count(),
             progress: progress.as_deref(),
             figures: &self.shown.figures,
             core: self.scene.node().and_then(|n| n.core),

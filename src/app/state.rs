@@ -85,11 +85,15 @@ pub fn load(state_dir: &Path, profile: &Path) -> Option<Kept> {
     read(&file_of(state_dir, profile))
 }
 
+/// The profiles opened before, the last one first.
+fn all_recent(state_dir: &Path) -> Vec<Recent> {
+    read(&state_dir.join("recent.json")).unwrap_or_default()
+}
+
 /// The profiles opened before that are still there, the last one first.
 #[must_use]
 pub fn recent(state_dir: &Path) -> Vec<Recent> {
-    let all: Vec<Recent> = read(&state_dir.join("recent.json")).unwrap_or_default();
-    all.into_iter().filter(|r| r.path.exists()).collect()
+    all_recent(state_dir).into_iter().filter(|r| r.path.exists()).collect()
 }
 
 /// The directory of named layouts: `neuron-scope/layouts` in the configuration directory.
@@ -191,7 +195,7 @@ impl App {
     pub(super) fn remember_recent(&mut self) {
         let (Some(dir), Some(found)) = (self.state_dir.clone(), &self.found) else { return };
         let path = std::fs::canonicalize(&found.path).unwrap_or_else(|_| found.path.clone());
-        let mut all = recent(&dir);
+        let mut all = all_recent(&dir);
         all.retain(|r| r.path != path);
         all.insert(0, Recent { name: found.name.clone(), path });
         all.truncate(MOST_RECENT);

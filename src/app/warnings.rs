@@ -18,6 +18,13 @@ pub struct Warning {
 }
 
 impl App {
+    /// How many warnings there are.
+    #[must_use]
+    pub fn warning_count(&self) -> usize {
+        let store = &self.scene.store;
+        store.records("Warning").map_or(0, |r| r.rows.len()) + store.problems.len() + self.complaints.len()
+    }
+
     /// All warnings, the profile's own first.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {

@@ -67,6 +67,12 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The beginning of a text, of at most so many bytes, cut between characters: for texts of any size, before they are
+/// measured.
+pub fn clip(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
 /// The columns a text takes, of any size.
 ///
 /// A text that was not [escaped](escape) is counted as if it were, so a width never lies about what is drawn.

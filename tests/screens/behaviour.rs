@@ -279,3 +279,18 @@ fn frames_do_not_wait_for_indexing() {
     assert!(app.app.scene.selection.is_some());
     drop(closed);
 }
+
+#[test]
+fn another_profile_can_be_opened_and_a_bad_one_costs_nothing() {
+    let other = tempfile::tempdir().unwrap();
+    let empty = other.path().join("other@latest");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(empty.join("Instruction.parquet"), b"no table at all").unwrap();
+    let mut app = demo(SIZE);
+    press(&mut app, &format!(":open {}<Enter>", other.path().join("gone").display()));
+    assert!(said(&app).contains("does not exist") && app.app.has_profile());
+    press(&mut app, &format!(":open {}<Enter>", empty.display()));
+    assert!(!app.app.ended() && text(app.buffer(), false).contains("other"), "{}", text(app.buffer(), false));
+    press(&mut app, &format!(":open {}<Enter>", DEMO.display()));
+    assert_eq!(current(&app), "TensorMatrix(nc0)");
+}

@@ -19,7 +19,13 @@ use crate::query::details::{Details, of_row};
 use crate::query::place::track_name;
 use crate::query::related::{Reference, Target, resolve};
 use crate::store::{EventRef, Problem};
+use crate::term::text::clip;
 use crate::ui::details::{Item, Set, draw, set};
+
+/// How many warnings are listed.
+const MOST_WARNINGS: usize = 40;
+/// How much of a value is shown, in bytes.
+const MOST_TEXT: usize = 6000;
 
 /// A row of another table that is shown in the place of the selection.
 struct Visited {
@@ -275,9 +281,14 @@ fn items_of<'a>(details: &'a Details, app: &'a App) -> Vec<Item<'a>> {
             continue;
         }
         let value = if app.raw_values { &field.raw } else { &field.value };
+        let shown = clip(value, MOST_TEXT);
+        let value = match value.len() - shown.len() {
+            0 => Cow::Borrowed(shown),
+            more => format!("{shown} … and {more} bytes more: copying takes all").into(),
+        };
         items.push(Item {
             name: Cow::Borrowed(&field.name),
-            value: Cow::Borrowed(value),
+            value,
             note: Cow::Borrowed(field.note.as_deref().unwrap_or("")),
             link: field.reference.is_some(),
             color: matches!(field.name.as_str(), "opcode" | "name" | "operation").then_some(theme.title),
@@ -317,10 +328,15 @@ fn profile_items(app: &App) -> Vec<Item<'_>> {
     let store = &app.scene.store;
     let theme = &app.look.theme;
     let mut items = Vec::new();
-    for warning in app.warnings() {
+    let warnings = app.warnings();
+    let more = warnings.len().saturating_sub(MOST_WARNINGS);
+    for warning in warnings.into_iter().take(MOST_WARNINGS) {
         let mut item = Item::new(warning.kind, warning.text);
         item.color = Some(if warning.failed { theme.error } else { theme.warning });
         items.push(item);
+    }
+    if more > 0 {
+        items.push(Item::new("and more", format!("{more} further warnings: press ! to read them one by one")));
     }
     if store.range.is_none() {
         return items;
