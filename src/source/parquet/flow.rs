@@ -71,8 +71,11 @@ impl IdMap {
     }
 }
 
+/// How many rows from a recent one on are tried: an engine's rows that depend on each other are often the next but one.
+const NEAR: usize = 4;
+
 /// Looks up the ids of one end of consecutive rows. Neighbours in Flow are mostly neighbours in their own tables too
-/// (one run per engine), so the row after a recent one is tried before the table, which is far away in memory.
+/// (one run per engine), so the rows after recent ones are tried before the table, which is far away in memory.
 struct Lookup<'a> {
     map: &'a IdMap,
     last: (i64, u32),
@@ -91,11 +94,13 @@ impl<'a> Lookup<'a> {
         if self.last.0 == id && self.last.1 != NOWHERE {
             return self.last.1;
         }
-        // Only where no id repeats is any row with the id the first one.
-        if self.map.repeated == 0 {
+        // Only where no id repeats is any row with the id the first one. Rows without an id hold a 0.
+        if self.map.repeated == 0 && id != 0 {
             for recent in &mut self.recent {
-                if self.map.ids.get(*recent as usize + 1) == Some(&id) && id != 0 {
-                    *recent += 1;
+                let from = *recent as usize;
+                let near = self.map.ids.get(from..from + NEAR).and_then(|ids| ids.iter().position(|&i| i == id));
+                if let Some(ahead) = near {
+                    *recent += ahead as u32;
                     self.last = (id, *recent);
                     return *recent;
                 }
