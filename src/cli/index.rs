@@ -1,5 +1,6 @@
 //! `index PATH`: build the cache now.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -7,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::model::format::{format_bytes, format_count};
+use crate::query::tracks::{TrackCache, TrackOptions, prepare};
 use crate::source::{OpenEvent, Opening, Progress, discover, open};
 use crate::store::{Problem, cache};
 use crate::term::text::escape;
@@ -73,6 +75,8 @@ fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> 
         return Ok(());
     }
     bar.show(&Progress { step: "writing the cache".into(), done: 1, total: 1 });
+    // What the first screen needs is derived now, and cached with the rest.
+    prepare(&store, &TrackCache::default(), &TrackOptions::default(), &BTreeSet::new());
     let bytes = store.save_cache(directory, &cancel);
     bar.clear();
     let events: usize = store.events.iter().map(crate::store::EventTable::len).sum();

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::column::{Coded, Keys, Labels, Lengths, Times};
 use super::counter::Counter;
+use super::derived::Derived;
 use super::events::{EventTable, Group, GroupKey, LabelKind, Measure};
 use super::graph::Graph;
 use super::records::Records;
@@ -395,6 +396,7 @@ impl Builder {
             records: self.records,
             problems: self.problems,
             unsaved: None,
+            derived: Derived::default(),
             rows,
             ids,
         }

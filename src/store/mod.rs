@@ -6,6 +6,7 @@ pub mod cache;
 pub mod cold;
 pub mod column;
 pub mod counter;
+pub mod derived;
 pub mod events;
 pub mod graph;
 pub mod ids;
@@ -156,6 +157,8 @@ pub struct Store {
     pub problems: Vec<Problem>,
     /// What to write the cache for; `None` where it came from the cache or cannot be cached.
     pub unsaved: Option<cache::Fingerprint>,
+    /// What was derived from the events, kept with them.
+    pub derived: derived::Derived,
     /// Where full rows are.
     pub(crate) rows: Arc<dyn Rows>,
     /// Ids per event table, read when first asked for.

@@ -48,6 +48,7 @@ impl TrackCache {
     /// The names of the tracks that `group` of `table` is divided into, with the events of each as far as they were
     /// derived; a name that is empty or begins with a space goes on from the group's own.
     pub(super) fn outline(&self, store: &Store, job: Job) -> Vec<(String, Option<Arc<Sequence>>)> {
+        self.recall(store, job);
         let lock = || self.splits.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&job) {
             return known.iter().map(|(name, sequence)| (name.clone(), Some(sequence.clone()))).collect();
@@ -62,6 +63,7 @@ impl TrackCache {
 
     /// Divides a group into tracks, unless that was done before.
     pub(super) fn derive(&self, store: &Store, job: Job) {
+        self.recall(store, job);
         let lock = || self.splits.lock().unwrap_or_else(PoisonError::into_inner);
         if lock().contains_key(&job) {
             return;
@@ -69,7 +71,17 @@ impl TrackCache {
         // Not under the lock, which the screen may be waiting for.
         let events = &store.events[usize::from(job.0)];
         let split = Arc::new(split(events, &events.groups[job.1 as usize].sequence, job.2));
+        if let Some(key) = kept_as(job) {
+            store.derived.keep_parts(key, job.0, split.clone());
+        }
         lock().insert(job, split);
+    }
+
+    /// Takes over what the store kept of an earlier derivation.
+    fn recall(&self, store: &Store, job: Job) {
+        if let Some(kept) = kept_as(job).and_then(|key| store.derived.parts(&key)) {
+            self.splits.lock().unwrap_or_else(PoisonError::into_inner).entry(job).or_insert(kept);
+        }
     }
 
     /// The packets of a DMA engine's group on queues for spills, whose label keys `spills` tells.
@@ -113,9 +125,23 @@ impl TrackCache {
         if let Some(known) = lock().get(key) {
             return known.clone();
         }
-        let activity = Arc::new(Activity::new(store, tracks));
+        let kept = store.derived.counter(key);
+        let activity = match kept {
+            Some((active, bucket)) => Activity { tracks, active, bucket },
+            None => {
+                let activity = Activity::new(store, tracks);
+                store.derived.keep_counter(key.to_owned(), activity.active.clone(), activity.bucket);
+                activity
+            }
+        };
+        let activity = Arc::new(activity);
         lock().entry(key.to_owned()).or_insert(activity).clone()
     }
+}
+
+/// The key under which the store keeps the tracks of the default grouping.
+fn kept_as((table, group, by): Job) -> Option<String> {
+    (by == By::Track).then(|| format!("tracks of {table}.{group}"))
 }
 
 /// What tells the tracks of a group apart: the key of a label, whether it is a MATMUL of a file that names no

@@ -1,6 +1,7 @@
 //! The big parts of a store as columns: event tables, counters and the graph.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow::error::ArrowError;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::archive::{Reader, Writer};
 use crate::model::Engine;
 use crate::store::column::{Coded, Keys, Labels, Lengths, Times};
 use crate::store::counter::Numbers;
+use crate::store::derived::Derived;
 use crate::store::events::{EventTable, Group, GroupKey, LabelKind, Measure};
 use crate::store::graph::{Adjacency, Graph};
 use crate::store::max_tree::MaxTree;
@@ -21,6 +23,32 @@ pub struct Shape {
     tables: Vec<TableShape>,
     counters: Vec<CounterKey>,
     graph: Option<GraphShape>,
+    parts: Vec<PartsShape>,
+    derived: Vec<DerivedShape>,
+}
+
+/// Derived parts of a group of the table at a position.
+#[derive(Serialize, Deserialize)]
+struct PartsShape {
+    key: String,
+    table: u16,
+    parts: Vec<(String, SequenceShape)>,
+}
+
+/// A derived counter.
+#[derive(Serialize, Deserialize)]
+struct DerivedShape {
+    key: String,
+    counter: CounterKey,
+    width: u64,
+}
+
+/// Which events a sequence holds: neighbours from the first on, or (without a first) a list.
+#[derive(Serialize, Deserialize)]
+struct SequenceShape {
+    first: Option<u32>,
+    count: u32,
+    waits: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,8 +70,7 @@ struct GroupShape {
     core: Option<i64>,
     engine: Option<String>,
     name: String,
-    events: (u32, u32),
-    waits: bool,
+    events: SequenceShape,
 }
 
 /// The big parts.
@@ -51,6 +78,7 @@ pub struct Parts {
     pub events: Vec<EventTable>,
     pub counters: Vec<Counter>,
     pub graph: Option<Graph>,
+    pub derived: Derived,
 }
 
 type Written = Result<(), ArrowError>;
@@ -61,7 +89,8 @@ pub fn write<W: Write>(
     out: &mut Writer<W>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Shape>, ArrowError> {
-    let mut shape = Shape { tables: Vec::new(), counters: Vec::new(), graph: None };
+    let mut shape =
+        Shape { tables: Vec::new(), counters: Vec::new(), graph: None, parts: Vec::new(), derived: Vec::new() };
     for (index, table) in store.events.iter().enumerate() {
         if !go_on() {
             return Ok(None);
@@ -72,17 +101,22 @@ pub fn write<W: Write>(
         if !go_on() {
             return Ok(None);
         }
-        let at = format!("c{index}");
-        write_times(&counter.times, &format!("{at}.times"), out)?;
-        match &counter.values {
-            Numbers::F32(v) => out.f32s(&format!("{at}.values"), v)?,
-            Numbers::F64(v) => out.f64s(&format!("{at}.values"), v)?,
-        }
-        out.u32s(&format!("{at}.highest"), counter.highest.nodes())?;
-        out.u32s(&format!("{at}.lowest"), counter.lowest.nodes())?;
-        out.f64s(&format!("{at}.integral"), &counter.integral)?;
-        out.f64s(&format!("{at}.known"), &counter.known)?;
+        write_counter(counter, &format!("c{index}"), out)?;
         shape.counters.push(counter.key.clone());
+    }
+    for (index, (key, table, parts)) in store.derived.all_parts().into_iter().enumerate() {
+        if !go_on() {
+            return Ok(None);
+        }
+        let mut shapes = Vec::new();
+        for (part, (name, sequence)) in parts.iter().enumerate() {
+            shapes.push((name.clone(), write_sequence(sequence, &format!("d{index}.{part}"), out)?));
+        }
+        shape.parts.push(PartsShape { key, table, parts: shapes });
+    }
+    for (index, (key, counter, width)) in store.derived.all_counters().into_iter().enumerate() {
+        write_counter(&counter, &format!("dc{index}"), out)?;
+        shape.derived.push(DerivedShape { key, counter: counter.key.clone(), width });
     }
     if let Some(graph) = &store.graph {
         for (name, side) in [("successors", &graph.successors), ("predecessors", &graph.predecessors)] {
@@ -121,23 +155,12 @@ fn write_table<W: Write>(table: &EventTable, at: &str, out: &mut Writer<W>) -> R
     }
     let mut groups = Vec::new();
     for (index, group) in table.groups.iter().enumerate() {
-        let sequence = &group.sequence;
-        let name = format!("{at}.g{index}");
-        write_union(&sequence.busy, &format!("{name}.busy"), out)?;
-        if let Some(active) = &sequence.active {
-            write_union(active, &format!("{name}.active"), out)?;
-        }
-        out.u32s(&format!("{name}.longest"), sequence.longest.nodes())?;
-        out.u32s(&format!("{name}.latest"), sequence.latest.nodes())?;
-        for (measure, sums) in sequence.sums.iter().enumerate() {
-            out.u64s(&format!("{name}.sums{measure}"), sums)?;
-        }
+        let events = write_sequence(&group.sequence, &format!("{at}.g{index}"), out)?;
         groups.push(GroupShape {
             core: group.key.core,
             engine: group.key.engine.map(|e| e.name().to_string()),
             name: group.key.name.clone(),
-            events: (sequence.first_event(), sequence.len() as u32),
-            waits: sequence.active.is_some(),
+            events,
         });
     }
     Ok(TableShape {
@@ -146,6 +169,38 @@ fn write_table<W: Write>(table: &EventTable, at: &str, out: &mut Writer<W>) -> R
         measures: table.measures.iter().map(|(measure, _)| measure.name().to_string()).collect(),
         groups,
     })
+}
+
+fn write_counter<W: Write>(counter: &Counter, at: &str, out: &mut Writer<W>) -> Written {
+    write_times(&counter.times, &format!("{at}.times"), out)?;
+    match &counter.values {
+        Numbers::F32(v) => out.f32s(&format!("{at}.values"), v)?,
+        Numbers::F64(v) => out.f64s(&format!("{at}.values"), v)?,
+    }
+    out.u32s(&format!("{at}.highest"), counter.highest.nodes())?;
+    out.u32s(&format!("{at}.lowest"), counter.lowest.nodes())?;
+    out.f64s(&format!("{at}.integral"), &counter.integral)?;
+    out.f64s(&format!("{at}.known"), &counter.known)
+}
+
+fn write_sequence<W: Write>(sequence: &Sequence, name: &str, out: &mut Writer<W>) -> Result<SequenceShape, ArrowError> {
+    write_union(&sequence.busy, &format!("{name}.busy"), out)?;
+    if let Some(active) = &sequence.active {
+        write_union(active, &format!("{name}.active"), out)?;
+    }
+    out.u32s(&format!("{name}.longest"), sequence.longest.nodes())?;
+    out.u32s(&format!("{name}.latest"), sequence.latest.nodes())?;
+    for (measure, sums) in sequence.sums.iter().enumerate() {
+        out.u64s(&format!("{name}.sums{measure}"), sums)?;
+    }
+    let first = match &sequence.picks {
+        Picks::Range(range) => Some(range.start),
+        Picks::List(list) => {
+            out.u32s(&format!("{name}.list"), list)?;
+            None
+        }
+    };
+    Ok(SequenceShape { first, count: sequence.len() as u32, waits: sequence.active.is_some() })
 }
 
 fn write_times<W: Write>(times: &Times, name: &str, out: &mut Writer<W>) -> Written {
@@ -175,22 +230,21 @@ fn write_union<W: Write>(union: &Union, name: &str, out: &mut Writer<W>) -> Writ
 /// Reads the parts; `None` where anything is missing or does not fit.
 pub fn read(from: &Reader, shape: &Shape) -> Option<Parts> {
     let events = shape.tables.iter().enumerate().map(|(i, t)| read_table(from, t, &format!("t{i}")));
-    let counters = shape.counters.iter().enumerate().map(|(i, key)| {
-        let at = format!("c{i}");
-        let times = read_times(from, &format!("{at}.times"))?;
-        let name = format!("{at}.values");
-        let values = from.f32s(&name).map(Numbers::F32).or_else(|| from.f64s(&name).map(Numbers::F64))?;
-        let n = times.len();
-        Some(Counter {
-            key: key.clone(),
-            highest: MaxTree::from_nodes(from.u32s(&format!("{at}.highest"))?, n)?,
-            lowest: MaxTree::from_nodes(from.u32s(&format!("{at}.lowest"))?, n)?,
-            integral: from.f64s(&format!("{at}.integral"))?,
-            known: from.f64s(&format!("{at}.known"))?,
-            values: (values.len() == n).then_some(values)?,
-            times,
-        })
-    });
+    let events = events.collect::<Option<Vec<EventTable>>>()?;
+    let counters = shape.counters.iter().enumerate().map(|(i, key)| read_counter(from, key, &format!("c{i}")));
+    let derived = Derived::default();
+    for (index, kept) in shape.parts.iter().enumerate() {
+        let table = events.get(usize::from(kept.table))?;
+        let parts = kept.parts.iter().enumerate().map(|(part, (name, shape))| {
+            let sequence = read_sequence(from, shape, &format!("d{index}.{part}"), table.measures.len(), table.len())?;
+            Some((name.clone(), Arc::new(sequence)))
+        });
+        derived.keep_parts(kept.key.clone(), kept.table, Arc::new(parts.collect::<Option<_>>()?));
+    }
+    for (index, kept) in shape.derived.iter().enumerate() {
+        let counter = read_counter(from, &kept.counter, &format!("dc{index}"))?;
+        derived.keep_counter(kept.key.clone(), counter, kept.width);
+    }
     let graph = match &shape.graph {
         None => None,
         Some(GraphShape { tables, kinds: edge_kinds }) => {
@@ -208,7 +262,7 @@ pub fn read(from: &Reader, shape: &Shape) -> Option<Parts> {
             })
         }
     };
-    Some(Parts { events: events.collect::<Option<_>>()?, counters: counters.collect::<Option<_>>()?, graph })
+    Some(Parts { events, counters: counters.collect::<Option<_>>()?, graph, derived })
 }
 
 fn read_table(from: &Reader, shape: &TableShape, at: &str) -> Option<EventTable> {
@@ -230,23 +284,12 @@ fn read_table(from: &Reader, shape: &TableShape, at: &str) -> Option<EventTable>
     });
     let measures: Vec<_> = measures.collect::<Option<_>>()?;
     let groups = shape.groups.iter().enumerate().map(|(index, group)| {
-        let (first, count) = group.events;
-        let name = format!("{at}.g{index}");
-        let tree = |part: &str| MaxTree::from_nodes(from.u32s(&format!("{name}.{part}"))?, count as usize);
-        let sums = (0..measures.len()).map(|m| from.u64s(&format!("{name}.sums{m}")));
         let key = GroupKey {
             core: group.core,
             engine: group.engine.as_deref().and_then(Engine::parse),
             name: group.name.clone(),
         };
-        let sequence = Sequence {
-            picks: Picks::Range(first..first.checked_add(count).filter(|&end| end as usize <= n)?),
-            busy: read_union(from, &format!("{name}.busy"))?,
-            active: if group.waits { Some(read_union(from, &format!("{name}.active"))?) } else { None },
-            longest: tree("longest")?,
-            latest: tree("latest")?,
-            sums: sums.collect::<Option<_>>()?,
-        };
+        let sequence = read_sequence(from, &group.events, &format!("{at}.g{index}"), measures.len(), n)?;
         Some(Group { key, sequence })
     });
     let groups = groups.collect::<Option<_>>()?;
@@ -262,6 +305,39 @@ fn read_table(from: &Reader, shape: &TableShape, at: &str) -> Option<EventTable>
         groups,
     };
     (table.lengths.len() == n && table.flags.len() == n && table.rows.len() == n).then_some(table)
+}
+
+fn read_counter(from: &Reader, key: &CounterKey, at: &str) -> Option<Counter> {
+    let times = read_times(from, &format!("{at}.times"))?;
+    let name = format!("{at}.values");
+    let values = from.f32s(&name).map(Numbers::F32).or_else(|| from.f64s(&name).map(Numbers::F64))?;
+    let n = times.len();
+    Some(Counter {
+        key: key.clone(),
+        highest: MaxTree::from_nodes(from.u32s(&format!("{at}.highest"))?, n)?,
+        lowest: MaxTree::from_nodes(from.u32s(&format!("{at}.lowest"))?, n)?,
+        integral: from.f64s(&format!("{at}.integral"))?,
+        known: from.f64s(&format!("{at}.known"))?,
+        values: (values.len() == n).then_some(values)?,
+        times,
+    })
+}
+
+/// A sequence of a table with so many measures and events.
+fn read_sequence(from: &Reader, shape: &SequenceShape, name: &str, measures: usize, events: usize) -> Option<Sequence> {
+    let tree = |part: &str| MaxTree::from_nodes(from.u32s(&format!("{name}.{part}"))?, shape.count as usize);
+    let picks = match shape.first {
+        Some(first) => Picks::Range(first..first.checked_add(shape.count).filter(|&end| end as usize <= events)?),
+        None => Picks::List(from.u32s(&format!("{name}.list")).filter(|list| list.len() == shape.count as usize)?),
+    };
+    Some(Sequence {
+        picks,
+        busy: read_union(from, &format!("{name}.busy"))?,
+        active: if shape.waits { Some(read_union(from, &format!("{name}.active"))?) } else { None },
+        longest: tree("longest")?,
+        latest: tree("latest")?,
+        sums: (0..measures).map(|m| from.u64s(&format!("{name}.sums{m}"))).collect::<Option<_>>()?,
+    })
 }
 
 fn read_times(from: &Reader, name: &str) -> Option<Times> {
