@@ -106,6 +106,9 @@ impl Reader {
         // SAFETY: caches are never changed in place: they are written under another name, renamed, and unlinked, and
         // a mapping survives that.
         let map = unsafe { memmap2::Mmap::map(&file) }.ok()?;
+        // Touching a number here and there must not make whole large pages resident.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::NoHugePage);
         let buffer = Buffer::from(bytes::Bytes::from_owner(map));
         let trailer = buffer.len().checked_sub(10)?;
         let footer_length = read_footer_length(buffer[trailer..].try_into().ok()?).ok()?;
