@@ -27,6 +27,7 @@ pub mod palette;
 pub mod panes;
 mod places;
 mod reading;
+mod regions;
 mod rows;
 pub mod run;
 pub mod scene;
@@ -59,8 +60,9 @@ use keymap::{Context, Feed, Keymap, Pending};
 use opening::Opening;
 use overlays::Overlay;
 use panes::Panes;
+use regions::Regions;
 use scene::Scene;
-use screen::{Drawn, Regions};
+use screen::Drawn;
 
 /// How important a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
