@@ -331,6 +331,7 @@ actions! {
     Panes {
         PaneDetails "pane-details" "Details: every column of the selected event";
         PaneDependencies "pane-dependencies" "Dependencies: what the selection waited for and unblocked";
+        PaneCauses "pane-causes" "Causes: the chain, reach or totals last asked for";
         PaneSearch "pane-search" "Search: the list of matches";
         PaneMarks "pane-marks" "Marks: the list, and the time between them";
         PaneSummary "pane-summary" "Summary: the metrics of the window or area";

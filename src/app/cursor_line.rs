@@ -2,6 +2,7 @@
 
 use super::App;
 use super::facts::Fact;
+use super::scene::Selection;
 use crate::model::format::format_rate;
 use crate::model::time::{format_duration, format_time};
 use crate::query::details::text_of;
@@ -19,15 +20,32 @@ const MOST_TEXT: usize = 2000;
 /// The parts of the line.
 #[must_use]
 pub fn parts(app: &App) -> Vec<Segment> {
-    let mut parts = match (&app.scene.area, app.pointed()) {
-        (Some(area), _) => area_parts(app, area),
-        (None, Some(event)) => event_parts(app, event),
-        (None, None) => node_parts(app),
+    let mut parts = match (&app.scene.area, selected_gap(app), app.pointed()) {
+        (Some(area), ..) => area_parts(app, area),
+        (None, Some(gap), _) => {
+            let mut parts = super::causes::segments(app, gap);
+            parts.extend(node_parts(app));
+            parts
+        }
+        (None, None, Some(event)) => {
+            let mut parts = super::causes::segments(app, &Selection::Event(event));
+            parts.extend(event_parts(app, event));
+            parts
+        }
+        (None, None, None) => node_parts(app),
     };
     if app.search.active() {
         parts.insert(0, Segment::new(app.search.counter()).colored(app.look.theme.value));
     }
     parts
+}
+
+/// The gap that is selected, while the cursor is in it.
+fn selected_gap(app: &App) -> Option<&Selection> {
+    let selection = app.scene.selection.as_ref().filter(|_| app.pointer.is_none())?;
+    let cursor = app.scene.view.cursor();
+    matches!(selection, Selection::Gap { window, .. } if (window.start..window.end).contains(&cursor))
+        .then_some(selection)
 }
 
 fn event_parts(app: &App, event: EventRef) -> Vec<Segment> {

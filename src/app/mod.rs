@@ -8,6 +8,7 @@ mod area;
 pub mod argument;
 mod at_once;
 pub mod atomic;
+pub mod causes;
 mod cursor_line;
 pub mod effect;
 pub mod entry;
@@ -162,6 +163,8 @@ pub struct App {
     drawn: Option<Drawn>,
     shown: Shown,
     overview: Option<screen::OverviewKept>,
+    /// Why things started when they did.
+    pub causes: causes::Causes,
     /// What stands out.
     emphases: crate::query::emphasis::Emphases,
     /// The event under the mouse pointer.
@@ -217,6 +220,7 @@ impl App {
             drawn: None,
             shown: Shown::default(),
             overview: None,
+            causes: causes::Causes::default(),
             emphases: crate::query::emphasis::Emphases::default(),
             pointer: None,
             drag: None,

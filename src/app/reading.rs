@@ -37,6 +37,7 @@ impl App {
     /// Has done what follows from a change.
     pub(super) fn follow(&mut self) {
         self.follow_search();
+        self.follow_causes();
         let track = self.scene.node().map(|n| n.key.clone());
         let (cursor, scene) = (self.scene.view.cursor(), &mut self.scene);
         if let (Some(area), Some(track)) = (&mut scene.area, &track)
@@ -78,6 +79,7 @@ impl App {
             let same = (0..labels.keys.len() as u32).filter(|&e| labels.key(e as usize) == highlight.key);
             emphases.add(Emphasis::SameName, same.map(|event| EventRef { table: highlight.table, event }));
         }
+        self.add_causes(&mut emphases);
         emphases.matches = self.search.found.clone();
         // The match one is at is selected too, and its own colour tells more.
         emphases.add(Emphasis::CurrentMatch, self.search.at);
@@ -89,7 +91,7 @@ impl App {
     fn is_unsettled(&self) -> bool {
         let stale = self.shown.window != Some(self.scene.view.window());
         let unread = self.pointed().is_some_and(|e| self.scene.facts.get(e).is_none() && self.reading[1] != Some(e));
-        stale || unread
+        stale || unread || self.causes_unsettled()
     }
 
     /// The event that the line at the bottom tells of: the one under the pointer, else under the cursor; of several
@@ -126,6 +128,7 @@ impl App {
     pub fn settle(&mut self) {
         self.rest = None;
         self.update_figures();
+        self.foresee_causes();
         if let Some(event) = self.pointed() {
             self.read(1, "hover", event);
         }

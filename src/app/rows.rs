@@ -29,6 +29,9 @@ pub struct Arrangement {
     pub without_idle: bool,
     /// The one core that is shown.
     pub core: Option<i64>,
+    /// Tracks with a line below them for what their idle time waited for.
+    #[serde(skip)]
+    pub blamed: BTreeSet<String>,
 }
 
 /// A track on the screen.
@@ -199,7 +202,9 @@ impl Walk<'_> {
         }
         let folded = self.arrangement.is_folded(node);
         let depth = node.depth.saturating_sub(base);
-        rows.push(Row { node: id, depth, height: self.arrangement.height(node), pinned, folded });
+        let blamed = u16::from(self.arrangement.blamed.contains(&node.key));
+        let height = self.arrangement.height(node) + blamed;
+        rows.push(Row { node: id, depth, height, pinned, folded });
         if !folded {
             for child in self.arrangement.ordered(self.tree, Some(id)) {
                 self.add(child, base, pinned, rows);

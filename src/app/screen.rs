@@ -189,6 +189,7 @@ impl App {
             glyphs,
         };
         timeline.draw(self.regions.tracks, buffer);
+        self.draw_idle(grid, buffer);
     }
 
     fn draw_opening(&self, buffer: &mut Buffer) {
@@ -324,8 +325,9 @@ impl App {
                 hint(&[Action::PanLeft(None), Action::PanRight(None)], "pan"),
                 hint(&[Action::ZoomIn, Action::ZoomOut], "zoom"),
                 hint(&[Action::CursorLeft(None), Action::CursorRight(None)], "cursor"),
-                hint(&[Action::TrackNext, Action::TrackPrev], "track"),
                 hint(&[Action::EventNext, Action::EventPrev], "event"),
+                hint(&[Action::BlockedBy, Action::Unblocks], "cause"),
+                hint(&[Action::TrackNext, Action::TrackPrev], "track"),
                 hint(&[Action::Fold], "fold"),
                 hint(&[Action::Focus], "fit"),
                 hint(&[Action::IdleNext], "idle gap"),

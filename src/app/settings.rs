@@ -129,6 +129,14 @@ pub const KNOBS: &[Knob] = &[
         },
     },
     Knob {
+        name: "blame-track",
+        text: "Whether a line below each engine shows what its idle time waited for",
+        kept: true,
+        choices: |_| words(&ON_OFF),
+        get: |app| switch(app.causes.blames.on),
+        set: |app, value| app.set_blame(value == "on"),
+    },
+    Knob {
         name: "raw-values",
         text: "Whether Details shows values as recorded",
         kept: true,

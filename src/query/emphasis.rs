@@ -33,6 +33,8 @@ pub enum Emphasis {
     Transfer,
     /// The instruction that started the selected transfer.
     DmaStarter,
+    /// It is part of the chain or list of causes that is shown.
+    Chain,
     /// The search match one is at.
     CurrentMatch,
     /// The selected event itself.

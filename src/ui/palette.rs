@@ -80,6 +80,7 @@ impl<'a> Palette<'a> {
             Emphasis::Flow => theme.flow,
             Emphasis::Transfer => theme.transfer,
             Emphasis::DmaStarter => theme.dma_starter,
+            Emphasis::Chain => theme.window,
             Emphasis::CurrentMatch => theme.current_match,
             Emphasis::Selected => theme.selection,
         })

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod bytes;
+mod causes;
 mod search;
 
 use std::path::{Path, PathBuf};

@@ -69,12 +69,22 @@ impl DetailsPane {
         }
         match &self.of {
             None => profile_items(app),
-            Some(Selection::Gap { window, track }) => vec![
-                Item::new("idle", format_duration(window.length())),
-                Item::new("from", format_time(window.start, 1)),
-                Item::new("to", format_time(window.end, 1)),
-                Item::new("track", track.as_str()),
-            ],
+            Some(Selection::Gap { window, track }) => {
+                let mut items = vec![
+                    Item::new("idle", format_duration(window.length())),
+                    Item::new("from", format_time(window.start, 1)),
+                    Item::new("to", format_time(window.end, 1)),
+                    Item::new("track", track.as_str()),
+                ];
+                match app.links() {
+                    Some(links) => {
+                        items.extend(links.pieces.iter().map(|(kind, text)| Item::new(kind.name(), text.as_str())));
+                    }
+                    None if app.asking().is_none() => items.push(Item::new("why", app.causes_state())),
+                    None => {}
+                }
+                items
+            }
             Some(Selection::Event(event)) => match app.scene.facts.get(*event).map(|read| &**read) {
                 Some(Ok(fact)) => items_of(&fact.details, app),
                 Some(Err(problem)) => {

@@ -1,5 +1,7 @@
 //! The panes below the timeline. A pane is a file here, a line in [`REGISTRY`], an action and a key.
 
+mod causes;
+mod dependencies;
 mod details;
 mod search;
 
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::App;
 use super::action::Action;
 
+pub use causes::CausesPane;
+pub use dependencies::DependenciesPane;
 pub use details::{DetailsPane, event_choice};
 pub use search::SearchPane;
 
@@ -23,6 +27,10 @@ pub enum PaneKind {
     Details,
     /// The matches of the search.
     Search,
+    /// What the selection waited for, and what waited for it.
+    Dependencies,
+    /// Lists about causes.
+    Causes,
 }
 
 /// How a pane is opened and made.
@@ -54,6 +62,20 @@ pub const REGISTRY: &[PaneInfo] = &[
         action: Action::PaneSearch,
         list: true,
         make: || Box::<SearchPane>::default(),
+    },
+    PaneInfo {
+        kind: PaneKind::Dependencies,
+        title: "Dependencies",
+        action: Action::PaneDependencies,
+        list: false,
+        make: || Box::<DependenciesPane>::default(),
+    },
+    PaneInfo {
+        kind: PaneKind::Causes,
+        title: "Causes",
+        action: Action::PaneCauses,
+        list: true,
+        make: || Box::<CausesPane>::default(),
     },
 ];
 
@@ -230,6 +252,17 @@ impl App {
         for kind in self.panes.shown.clone() {
             self.with_pane(kind, |pane, app| pane.refresh(app));
         }
+    }
+}
+
+/// Tells at the bottom right how many lines lie below the last one shown.
+fn draw_more(area: Rect, shown: usize, count: usize, buffer: &mut Buffer, look: &crate::ui::look::Look) {
+    let below = count.saturating_sub(shown);
+    if below > 0 && area.height > 0 {
+        let text = format!(" {below} {}", look.glyphs.down);
+        let width = crate::term::text::width(&text) as u16;
+        let style = look.on_background(look.theme.key);
+        buffer.set_string(area.right().saturating_sub(width), area.bottom() - 1, text, style);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why something started when it did. (The causes themselves come with their pane.)
+//! Why something started when it did, and what the colours of the answers mean.
 
 use crate::app::App;
 use crate::app::action::Action;
@@ -9,7 +9,7 @@ use crate::ui::popup::{Paragraph, Tone};
 pub fn update(app: &mut App, action: &Action) -> bool {
     match action {
         Action::Legend(_) => legend(app),
-        _ => return false,
+        _ => return crate::app::causes::update(app, action),
     }
     true
 }
@@ -45,6 +45,7 @@ fn legend(app: &mut App) {
         sample(theme.output, "output: overwrites what the other wrote"),
         sample(theme.ordered, "ordered: issued after the other"),
         sample(theme.psum_bank, "used the same PSUM bank"),
+        sample(theme.window, "part of the chain or list of causes that is shown"),
     ];
     app.show(Notice::new("Legend", text));
 }

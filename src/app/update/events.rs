@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::gaps::{self, Which};
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::jobs::Job;
 use crate::app::scene::Selection;
-use crate::model::{Nanos, Window};
 use crate::query::details::event_with_fields;
 use crate::query::tracks::{DmaGrouping, Node, TrackOptions};
 use crate::query::viewport::{next_event, previous_event};
@@ -20,9 +20,9 @@ pub fn update(app: &mut App, action: &Action) -> bool {
         Action::SameNameNext => same_name(app, false),
         Action::SameNamePrev => same_name(app, true),
         Action::HighlightSameName => highlight(app),
-        Action::IdleNext => idle(app, Gaps::Next),
-        Action::IdlePrev => idle(app, Gaps::Previous),
-        Action::IdleLongest => idle(app, Gaps::Longest),
+        Action::IdleNext => gaps::idle(app, Which::Next),
+        Action::IdlePrev => gaps::idle(app, Which::Previous),
+        Action::IdleLongest => gaps::idle(app, Which::Longest),
         Action::Enter => enter(app),
         Action::CopyJson => copy(app),
         Action::RawValues(arg) => app.change("raw-values", arg.as_deref()),
@@ -70,7 +70,7 @@ fn here(app: &App) -> Option<EventRef> {
     selected.or_else(|| app.scene.under_cursor())
 }
 
-fn stepped(app: &App) -> Option<&Node> {
+pub(super) fn stepped(app: &App) -> Option<&Node> {
     app.scene.node().filter(|n| n.track().is_some())
 }
 
@@ -142,122 +142,6 @@ fn highlight(app: &mut App) {
         let text = format!("{} events are called {}", crate::model::format::format_count(count as u64), highlight.name);
         app.say(text);
     }
-}
-
-/// Which idle gap.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gaps {
-    Next,
-    Previous,
-    Longest,
-}
-
-fn idle(app: &mut App, which: Gaps) {
-    let Some(node) = stepped(app) else {
-        app.refuse("this track has no events, and so no idle gaps");
-        return;
-    };
-    let key = node.key.clone();
-    let selected = app.scene.selected_window();
-    let cursor = app.scene.view.cursor();
-    let (whole, window) = (app.scene.view.whole(), app.scene.view.window());
-    let gap = match which {
-        Gaps::Next => next_gap(&app.scene.store, node, selected.map_or(cursor, |w| w.start), whole),
-        Gaps::Previous => previous_gap(&app.scene.store, node, selected.map_or(cursor, |w| w.start), whole),
-        Gaps::Longest => longest_gap(&app.scene.store, node, window),
-    };
-    match gap {
-        Some(gap) => {
-            app.scene.selection = Some(Selection::Gap { track: key, window: gap });
-            app.scene.view.jump(gap.start);
-            app.say(format!("idle for {}", crate::model::time::format_duration(gap.length())));
-        }
-        None => app.refuse(match which {
-            Gaps::Next => "no idle gap after this",
-            Gaps::Previous => "no idle gap before this",
-            Gaps::Longest => "no idle gap in this window",
-        }),
-    }
-}
-
-/// Gaps between working events that begin at or after `from`, in order, until `visit` returns false.
-fn gaps(store: &Store, node: &Node, from: Nanos, until: Nanos, mut visit: impl FnMut(Window) -> bool) {
-    let Some(lane) = node.lane(store) else { return };
-    let table = lane.table();
-    let mut reach = from;
-    lane.running_at(from, |e| {
-        if table.is_work(e) {
-            reach = reach.max(table.end(e));
-        }
-        true
-    });
-    let mut go_on = true;
-    for i in lane.starting_before(from)..lane.len() {
-        let Some(e) = lane.event(i) else { return };
-        if table.start(e) >= until {
-            break;
-        }
-        if !table.is_work(e) {
-            continue;
-        }
-        if table.start(e) > reach {
-            go_on = visit(Window::new(reach, table.start(e)));
-            if !go_on {
-                return;
-            }
-        }
-        reach = reach.max(table.end(e));
-    }
-    if go_on && reach < until {
-        visit(Window::new(reach, until));
-    }
-}
-
-fn next_gap(store: &Store, node: &Node, after: Nanos, whole: Window) -> Option<Window> {
-    let mut found = None;
-    gaps(store, node, after.saturating_add(1), whole.end, |gap| {
-        // One that began earlier is not the next.
-        if gap.start > after.saturating_add(1) || node_works_at(store, node, after) {
-            found = Some(gap);
-        }
-        found.is_none()
-    });
-    found
-}
-
-fn node_works_at(store: &Store, node: &Node, time: Nanos) -> bool {
-    node.lane(store).is_some_and(|lane| lane.active(Window::new(time, time.saturating_add(1))) > 0)
-}
-
-fn previous_gap(store: &Store, node: &Node, before: Nanos, whole: Window) -> Option<Window> {
-    // Further and further back, until a gap turns up.
-    let mut span = 1u64 << 12;
-    loop {
-        let from = before.saturating_sub_unsigned(span).max(whole.start);
-        let mut found = None;
-        gaps(store, node, from, before, |gap| {
-            let began_here = gap.start > from || from == whole.start;
-            if began_here && gap.end < before {
-                found = Some(gap);
-            }
-            true
-        });
-        if found.is_some() || from == whole.start {
-            return found;
-        }
-        span = span.saturating_mul(8);
-    }
-}
-
-fn longest_gap(store: &Store, node: &Node, window: Window) -> Option<Window> {
-    let mut longest: Option<Window> = None;
-    gaps(store, node, window.start, window.end, |gap| {
-        if longest.is_none_or(|l| gap.length() > l.length()) {
-            longest = Some(gap);
-        }
-        true
-    });
-    longest
 }
 
 /// Selects what lies under the cursor; what is selected already is opened: a group is folded or unfolded.

@@ -3,6 +3,7 @@
 mod areas;
 mod causes;
 pub mod events;
+mod gaps;
 mod goto;
 mod moves;
 mod pane;

@@ -52,6 +52,8 @@ pub fn update(app: &mut App, action: &Action) -> bool {
         Action::Grouping(arg) => app.change("grouping", arg.as_deref()),
         Action::IdleTracks(arg) => app.change("idle-tracks", arg.as_deref()),
         Action::Core(arg) => app.change("core", arg.as_deref()),
+        Action::BlameTrack(arg) => app.change("blame-track", arg.as_deref()),
+        Action::FollowSemaphore(arg) => crate::app::causes::semaphore::follow(app, arg.as_deref()),
         _ => return false,
     }
     true
