@@ -170,6 +170,8 @@ pub struct App {
     /// The event under the mouse pointer.
     pointer: Option<EventRef>,
     drag: Option<mouse::Drag>,
+    /// Whether the cursor is being taken along at the edge of the window.
+    dragged: bool,
     mouse: bool,
     /// Which warning was shown last.
     warning: Option<usize>,
@@ -224,6 +226,7 @@ impl App {
             emphases: crate::query::emphasis::Emphases::default(),
             pointer: None,
             drag: None,
+            dragged: false,
             mouse: start.mouse,
             warning: None,
             complaints: start.complaints,

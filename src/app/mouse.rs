@@ -61,8 +61,8 @@ impl App {
             MouseEventKind::Down(MouseButton::Right) => self.menu(at),
             MouseEventKind::ScrollDown => self.wheel(at, 1, event.modifiers),
             MouseEventKind::ScrollUp => self.wheel(at, -1, event.modifiers),
-            MouseEventKind::ScrollRight => self.scene.view.pan(self.share()),
-            MouseEventKind::ScrollLeft => self.scene.view.pan(-self.share()),
+            MouseEventKind::ScrollRight => self.pan(self.share()),
+            MouseEventKind::ScrollLeft => self.pan(-self.share()),
             _ => return,
         }
         self.changed();
@@ -138,7 +138,7 @@ impl App {
     fn dragged(&mut self, at: Position) {
         match self.drag.clone() {
             Some(Drag::Ruler(from)) => {
-                self.scene.view.pan(i64::from(from) - i64::from(at.x));
+                self.pan(i64::from(from) - i64::from(at.x));
                 self.drag = Some(Drag::Ruler(at.x));
             }
             Some(Drag::Overview) => self.overview_to(at),
@@ -160,7 +160,7 @@ impl App {
             let action = if by > 0 { Action::ScrollDown } else { Action::ScrollUp };
             self.with_pane(kind, |pane, app| pane.update(&action, app));
         } else if modifiers.contains(KeyModifiers::SHIFT) {
-            self.scene.view.pan(by * self.share());
+            self.pan(by * self.share());
         } else if zooms {
             let column = self.column(at);
             let time = self.scene.view.grid().edge(i64::from(column));

@@ -127,6 +127,7 @@ impl App {
     /// Does at once what is put off until the window and the cursor rest.
     pub fn settle(&mut self) {
         self.rest = None;
+        self.dragged = false;
         self.update_figures();
         self.foresee_causes();
         if let Some(event) = self.pointed() {

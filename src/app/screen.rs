@@ -178,7 +178,8 @@ impl App {
             grid,
             lines: &lines,
             current: on_screen(scene.row),
-            cursor: Some(scene.view.cursor()),
+            // A cursor taken along at the edge would have to be drawn anew in every row of every frame.
+            cursor: (fresh || !self.dragged).then(|| scene.view.cursor()),
             area,
             marks: &marks,
             coloring: self.coloring,

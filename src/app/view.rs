@@ -88,12 +88,14 @@ impl View {
         self.keep_cursor_inside();
     }
 
-    /// Moves the window by whole columns; the cursor keeps its time as long as that stays on the screen.
-    pub fn pan(&mut self, columns: i64) {
-        let before = self.grid;
+    /// Moves the window by whole columns; the cursor keeps its time as long as that stays on the screen. Says whether
+    /// the cursor had to be taken along.
+    pub fn pan(&mut self, columns: i64) -> bool {
+        let before = (self.grid, self.cursor);
         self.grid = self.bounded(self.grid.panned(columns));
-        self.all &= self.grid == before;
+        self.all &= self.grid == before.0;
         self.keep_cursor_inside();
+        self.cursor != before.1
     }
 
     /// Zooms by `steps` of the ladder (negative: out) about the cursor, which stays in its column.

@@ -8,15 +8,15 @@ use crate::app::scene::{Scene, Selection};
 use crate::query::viewport::shows_anything;
 
 /// The share of the window that a pan moves by.
-const SHARE: u32 = 12;
+const SHARE: u32 = 16;
 
 pub fn update(app: &mut App, action: &Action) -> bool {
     let columns = i64::from(app.scene.view.grid().columns());
     match action {
         Action::PanLeft(arg) => pan(app, -step(arg.as_deref(), columns)),
         Action::PanRight(arg) => pan(app, step(arg.as_deref(), columns)),
-        Action::PanWindowLeft => app.scene.view.pan(-columns),
-        Action::PanWindowRight => app.scene.view.pan(columns),
+        Action::PanWindowLeft => app.pan(-columns),
+        Action::PanWindowRight => app.pan(columns),
         Action::CursorLeft(arg) => cursor(app, -count(arg.as_deref())),
         Action::CursorRight(arg) => cursor(app, count(arg.as_deref())),
         Action::CursorLeftTen => cursor(app, -10),
@@ -82,7 +82,14 @@ fn count(arg: Option<&str>) -> i64 {
 
 fn pan(app: &mut App, columns: i64) {
     let columns = app.hold.scaled(columns);
-    app.scene.view.pan(columns);
+    app.pan(columns);
+}
+
+impl App {
+    /// Moves the window by whole columns.
+    pub(in crate::app) fn pan(&mut self, columns: i64) {
+        self.dragged = self.scene.view.pan(columns);
+    }
 }
 
 fn cursor(app: &mut App, columns: i64) {
