@@ -14,6 +14,7 @@ pub mod gaps;
 pub mod index;
 pub mod life;
 pub mod locate;
+pub mod marks;
 pub mod place;
 pub mod queue_name;
 pub mod rates;

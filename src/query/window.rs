@@ -127,11 +127,21 @@ fn counters<'a>(store: &'a Store, table: &'a str, column: &'a str) -> impl Itera
     store.counters.iter().filter(move |c| c.key.table == table && c.key.column == column)
 }
 
-/// The bandwidth of HBM belongs to the logical core: what its physical cores move adds up.
+/// The part of HBM's bandwidth that a physical core uses in `window`, 0 to 1: the bandwidth belongs to the logical
+/// core, so the parts of its cores add up. `None` where it is not recorded.
+#[must_use]
+pub fn bandwidth_of(store: &Store, window: Window, core: Option<i64>) -> Option<f64> {
+    bandwidth_where(store, window, |counter| counter.key.core == core)
+}
+
 fn bandwidth(store: &Store, window: Window) -> Option<f64> {
+    bandwidth_where(store, window, |_| true)
+}
+
+fn bandwidth_where(store: &Store, window: Window, wanted: impl Fn(&crate::store::Counter) -> bool) -> Option<f64> {
     let bandwidth = store.number("Metadata", "hbm_ddr_bandwidth").filter(|&v| v > 0.0)?;
     let mut moved = None;
-    for counter in counters(store, "HbmUsage", "current_throughput") {
+    for counter in counters(store, "HbmUsage", "current_throughput").filter(|c| wanted(c)) {
         *moved.get_or_insert(0.0) += counter.integral(window);
     }
     Some(moved? / window.length() as f64 / bandwidth)
