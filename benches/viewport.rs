@@ -14,8 +14,7 @@ use neuron_scope::query::tracks::{NodeId, TrackCache, TrackOptions, Tree, tree};
 use neuron_scope::query::viewport;
 use neuron_scope::store::builder::{Builder, Chunk, TableInput};
 use neuron_scope::store::{
-    Batch, EventTable, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo, ProfileKind, Rows,
-    Store, Times, Want,
+    EventTable, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo, ProfileKind, Rows, Store, Times,
 };
 use neuron_scope::term::glyphs::UNICODE;
 use neuron_scope::ui::labels;
@@ -31,10 +30,6 @@ struct NoRows;
 impl Rows for NoRows {
     fn row(&self, _: &str, _: u32) -> Result<Vec<Field>, Problem> {
         Ok(Vec::new())
-    }
-
-    fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-        Ok(())
     }
 
     fn ids(&self, _: &str) -> Result<Option<Ids>, Problem> {

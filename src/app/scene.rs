@@ -94,15 +94,6 @@ impl Rows for NoRows {
     fn ids(&self, _table: &str) -> Result<Option<crate::store::Ids>, Problem> {
         Ok(None)
     }
-
-    fn scan(
-        &self,
-        _table: &str,
-        _columns: &[(&str, crate::store::Want)],
-        _visit: &(dyn Fn(crate::store::Batch) -> bool + Sync),
-    ) -> Result<(), Problem> {
-        Ok(())
-    }
 }
 
 /// A profile with nothing in it, to start from.

@@ -7,8 +7,8 @@ use crate::model::{Engine, Field, end_of};
 use crate::store::builder::{Builder, Chunk, TableInput};
 use crate::store::counter::Numbers;
 use crate::store::{
-    Batch, Counter, CounterKey, Datum, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo,
-    ProfileKind, Records, Rows, Store, Times, Want,
+    Counter, CounterKey, Datum, GroupKey, Ids, Keys, LabelKind, Lengths, Measure, Problem, ProfileInfo, ProfileKind,
+    Records, Rows, Store, Times,
 };
 
 /// An event of a sketch.
@@ -46,10 +46,6 @@ impl Rows for NoRows {
 
     fn ids(&self, _: &str) -> Result<Option<Ids>, Problem> {
         Ok(None)
-    }
-
-    fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-        Ok(())
     }
 }
 

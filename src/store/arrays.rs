@@ -170,6 +170,19 @@ pub fn texts(array: &dyn Array) -> Option<Texts> {
         };
         return Some(Texts { entries, keys });
     }
+    if let Some(plain) = array.as_binary_opt::<i32>() {
+        let mut known: FxHashMap<&[u8], u32> = FxHashMap::default();
+        let mut entries = Vec::new();
+        let keys = plain.iter().map(|text| {
+            let text = text?;
+            Some(*known.entry(text).or_insert_with(|| {
+                entries.push(lossy(text).into_owned());
+                entries.len() as u32 - 1
+            }))
+        });
+        let keys = keys.collect();
+        return Some(Texts { entries, keys });
+    }
     let mut known: FxHashMap<String, u32> = FxHashMap::default();
     let mut entries = Vec::new();
     let keys = (0..array.len())

@@ -157,6 +157,19 @@ pub fn batch_of(rows: &[Vec<Field>], columns: &[&str]) -> RecordBatch {
     batch(names.iter().map(|n| (*n).to_string()).zip(arrays), rows.len())
 }
 
+/// Columns from the values of rows, in the order of `names`: those that some row has.
+#[must_use]
+pub fn batch_of_values(names: &[&str], rows: &[Vec<Option<Value>>]) -> RecordBatch {
+    let column = |(at, name): (usize, &&str)| {
+        let values = || rows.iter().map(move |row| row.get(at).and_then(Option::as_ref));
+        values().any(|v| v.is_some()).then(|| {
+            let values: Vec<&Value> = values().map(|v| v.unwrap_or(&Value::Null)).collect();
+            ((*name).to_string(), array_of(&values))
+        })
+    };
+    batch(names.iter().enumerate().filter_map(column), rows.len())
+}
+
 /// A batch of equally long columns, possibly none.
 pub(crate) fn batch(columns: impl IntoIterator<Item = (String, ArrayRef)>, rows: usize) -> RecordBatch {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns

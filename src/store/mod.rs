@@ -97,19 +97,6 @@ pub trait Rows: Send + Sync {
     /// Says which file could not be read and what to do.
     fn ids(&self, table: &str) -> Result<Option<Ids>, Problem>;
 
-    /// Reads columns of all rows of `table`, and gives them to `visit` some rows at a time: in any order, and from
-    /// several threads at once. Stops when `visit` returns false. A table or column that does not exist is
-    /// [`Scanned::Missing`] or yields nothing.
-    ///
-    /// # Errors
-    /// Says which file could not be read and what to do; what was read before has been visited.
-    fn scan(
-        &self,
-        table: &str,
-        columns: &[(&str, Want)],
-        visit: &(dyn Fn(Batch) -> bool + Sync),
-    ) -> Result<(), Problem>;
-
     /// The columns of `table`, in order; `None` where the source does not declare them.
     ///
     /// # Errors
@@ -261,19 +248,6 @@ impl Store {
     /// Says which file could not be read and what to do.
     pub fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
         self.rows.row(table, row)
-    }
-
-    /// Reads columns of all rows of any table of the source; see [`Rows::scan`]. Slow: call it off the UI thread.
-    ///
-    /// # Errors
-    /// Says which file could not be read and what to do.
-    pub fn scan(
-        &self,
-        table: &str,
-        columns: &[(&str, Want)],
-        visit: &(dyn Fn(Batch) -> bool + Sync),
-    ) -> Result<(), Problem> {
-        self.rows.scan(table, columns, visit)
     }
 
     /// The original ids of a table's rows, read when first asked for; `None` where it has none.

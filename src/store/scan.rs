@@ -1,6 +1,11 @@
 //! Whole columns of a table, read from where full rows are kept, some rows at a time.
 
-use crate::model::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::Array;
+use rayon::prelude::*;
+
+use super::{Problem, Store, arrays};
 
 /// What to read a column as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,63 +63,50 @@ pub struct Batch {
     pub columns: Vec<Scanned>,
 }
 
-/// Collects a column value by value, for sources that read row by row.
-#[derive(Debug)]
-pub struct Gather {
-    want: Want,
-    entries: Vec<String>,
-    known: rustc_hash::FxHashMap<String, u32>,
-    keys: Vec<u32>,
-    integers: Vec<Option<i64>>,
-    any: bool,
+impl Store {
+    /// Reads columns of all rows of any table of the source, and gives them to `visit` some rows at a time: in any
+    /// order, and from several threads at once. Stops when `visit` returns false. Where there is no such table nothing
+    /// is visited; damaged rows are [`Scanned::Missing`]. Slow: call it off the UI thread.
+    ///
+    /// # Errors
+    /// Says which file could not be read and what to do.
+    pub fn scan(
+        &self,
+        table: &str,
+        columns: &[(&str, Want)],
+        visit: &(dyn Fn(Batch) -> bool + Sync),
+    ) -> Result<(), Problem> {
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let stopped = AtomicBool::new(false);
+        self.pieces(table)?.into_par_iter().for_each(|rows| {
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            // What is damaged was said when the profile was opened, or is missing.
+            let batch = self.read(table, rows.clone(), &names).ok().map(|(batch, _)| batch);
+            let read = |(name, want): &(&str, Want)| {
+                let array = batch.as_ref().and_then(|b| b.column_by_name(name));
+                array.and_then(|array| scanned(array.as_ref(), *want)).unwrap_or(Scanned::Missing)
+            };
+            let columns = columns.iter().map(read).collect();
+            if !visit(Batch { first_row: rows.start, rows: rows.len(), columns }) {
+                stopped.store(true, Ordering::Relaxed);
+            }
+        });
+        Ok(())
+    }
 }
 
-impl Gather {
-    /// Nothing yet.
-    #[must_use]
-    pub fn new(want: Want) -> Gather {
-        Gather {
-            want,
-            entries: Vec::new(),
-            known: rustc_hash::FxHashMap::default(),
-            keys: Vec::new(),
-            integers: Vec::new(),
-            any: false,
+fn scanned(array: &dyn Array, want: Want) -> Option<Scanned> {
+    Some(match want {
+        Want::Integer => {
+            let ints = arrays::ints(array)?;
+            Scanned::Integers((0..ints.len()).map(|i| ints.at(i)).collect())
         }
-    }
-
-    /// Adds the value of the next row; `None` where it has no such column.
-    pub fn push(&mut self, value: Option<&Value>) {
-        self.any |= value.is_some();
-        match self.want {
-            Want::Integer => self.integers.push(value.and_then(Value::as_i64)),
-            Want::Text => {
-                let text = match value {
-                    None | Some(Value::Null) => None,
-                    Some(Value::Text(text)) => Some(text.clone()),
-                    Some(other) => Some(other.to_json().to_string()),
-                };
-                let key = text.map_or(u32::MAX, |text| match self.known.get(&text) {
-                    Some(&key) => key,
-                    None => {
-                        let key = self.entries.len() as u32;
-                        self.entries.push(text.clone());
-                        self.known.insert(text, key);
-                        key
-                    }
-                });
-                self.keys.push(key);
-            }
+        Want::Text => {
+            let texts = arrays::texts(array)?;
+            let keys = texts.keys.iter().map(|k| k.unwrap_or(u32::MAX)).collect();
+            Scanned::Texts { entries: texts.entries, keys }
         }
-    }
-
-    /// The column.
-    #[must_use]
-    pub fn finish(self) -> Scanned {
-        match self.want {
-            _ if !self.any => Scanned::Missing,
-            Want::Integer => Scanned::Integers(self.integers),
-            Want::Text => Scanned::Texts { entries: self.entries, keys: self.keys },
-        }
-    }
+    })
 }

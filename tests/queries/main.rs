@@ -4,4 +4,5 @@
 #[path = "../readers/corpus.rs"]
 mod corpus;
 mod export;
+mod marks;
 mod search;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::model::{Engine, Field, Value};
 use crate::query::sketch::{Mark, Sketch};
-use crate::store::{Batch, Ids, Rows, TableInfo, Want};
+use crate::store::{Ids, Rows, TableInfo};
 
 /// Rows that are written down: each has a `n` that counts, and an `opcode`.
 struct Counted;
@@ -19,10 +19,6 @@ impl Rows for Counted {
 
     fn ids(&self, _: &str) -> Result<Option<Ids>, Problem> {
         Ok(None)
-    }
-
-    fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-        Ok(())
     }
 }
 

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::model::{Field, Value};
     use crate::query::sketch::{Mark, Sketch};
-    use crate::store::{Batch, Ids, Rows, TableInfo, Want};
+    use crate::store::{Ids, Rows, TableInfo};
 
     struct Columns;
 
@@ -271,10 +271,6 @@ mod tests {
 
         fn ids(&self, _: &str) -> Result<Option<Ids>, Problem> {
             Ok(None)
-        }
-
-        fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-            Ok(())
         }
     }
 

@@ -155,8 +155,10 @@ fn of_column(store: &Store, texts: &TextCache, table: &str, column: &str) -> BTr
     let step = (pieces.len() / PIECES).max(1);
     let mut found = BTreeSet::new();
     for rows in pieces.into_iter().step_by(step) {
-        if let Ok(Some(Loaded::Text(text))) = texts.load(store, table, column, rows) {
-            found.extend(text.texts().map(|t| String::from_utf8_lossy(t).into_owned()));
+        for loaded in texts.load(store, table, &[column], rows).into_iter().flatten() {
+            if let Some(Loaded::Text(text)) = loaded {
+                found.extend(text.texts().map(|t| String::from_utf8_lossy(t).into_owned()));
+            }
         }
     }
     found

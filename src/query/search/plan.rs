@@ -34,6 +34,7 @@ pub(super) enum Part {
     Whole,
     Semaphores,
     Banks,
+    Addresses,
     Line,
 }
 
@@ -246,13 +247,15 @@ impl Target<'_> {
                     columns => Some(cold(columns, part, test)),
                 }
             }
-            "bank" => match existing(&["psum_read_banks", "psum_write_banks"]) {
-                columns if columns.is_empty() => match existing(&["symbolic_operands"]) {
-                    columns if columns.is_empty() => None,
-                    columns => Some(cold(columns, Part::Banks, test)),
-                },
-                columns => Some(cold(columns, Part::Banks, test)),
-            },
+            "bank" => {
+                let named = [
+                    (Part::Banks, existing(&["psum_read_banks", "psum_write_banks"])),
+                    (Part::Banks, existing(&["symbolic_operands"])),
+                    (Part::Addresses, existing(&["operands"])),
+                ];
+                let (part, columns) = named.into_iter().find(|(_, columns)| !columns.is_empty())?;
+                Some(cold(columns, part, test))
+            }
             "semaphore" => {
                 let mut columns = existing(&["operands", "compiler_operands"]);
                 // The same instruction written twice.

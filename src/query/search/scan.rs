@@ -21,6 +21,7 @@ use super::plan::{Cold, Hot, Leaf, Part, Plan, TablePlan};
 use super::predicate::Test;
 use super::texts::{Loaded, TextCache, TextColumn};
 use crate::model::{Value, queue};
+use crate::query::banks;
 use crate::query::event::track_name;
 use crate::store::sequence::Picks;
 use crate::store::{EventTable, LabelKind, Measure, Problem, Store, arrays};
@@ -223,11 +224,21 @@ impl<'a> TableScan<'a> {
         }
     }
 
+    /// Which of the rows that are still `open` have a value that passes in one of the columns.
     fn columns(&self, cold: &Cold, rows: &Range<u32>, open: &Bits) -> Bits {
+        let names: Vec<&str> = cold.columns.iter().map(String::as_str).collect();
+        let loaded = self.texts.load(self.store, &self.events.name, &names, rows.clone()).unwrap_or_else(|problem| {
+            self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+            Vec::new()
+        });
         let mut found = Bits::none(rows.len());
         let mut any = false;
-        for column in &cold.columns {
-            let Some(hits) = self.column(column, cold, rows) else { continue };
+        for column in loaded.into_iter().flatten() {
+            let hits = match column {
+                Loaded::Text(text) => Some(text_rows(&text, cold)),
+                Loaded::Values(array) => values(array.as_ref(), cold),
+            };
+            let Some(hits) = hits else { continue };
             any = true;
             found.or(&hits);
             if found.is_full() {
@@ -235,25 +246,11 @@ impl<'a> TableScan<'a> {
             }
         }
         if !any && cold.test.is_empty_text() {
-            // This file lacks the columns, or they are damaged here.
+            // These rows lack the columns, or they are damaged here.
             return open.clone();
         }
         found.and(open);
         found
-    }
-
-    /// The rows whose value in a column passes; `None` where they have no such column.
-    fn column(&self, column: &str, cold: &Cold, rows: &Range<u32>) -> Option<Bits> {
-        match self.texts.load(self.store, &self.events.name, column, rows.clone()) {
-            Ok(loaded) => loaded.and_then(|loaded| match loaded {
-                Loaded::Text(text) => Some(text_rows(&text, cold)),
-                Loaded::Values(array) => values(array.as_ref(), cold),
-            }),
-            Err(problem) => {
-                self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
-                None
-            }
-        }
     }
 }
 
@@ -414,6 +411,12 @@ fn part_holds(part: Part, text: &[u8], test: &Test) -> bool {
             let after = text.iter().rposition(|&b| b == b':').map_or(text.len(), |at| at + 1);
             test.text(&text[after..])
         }
+        // Of operands by the addresses, see `banks`; those that were read and written alike.
+        Part::Addresses => {
+            let used = std::str::from_utf8(text).map_or(0, |text| banks::parse(text).all());
+            let mut numbers = (0..8u8).filter(|bank| used >> bank & 1 == 1);
+            if used == 0 { test.is_empty_text() } else { numbers.any(|bank| test.whole(bank.into())) }
+        }
         Part::Banks => {
             let lists = text.first() == Some(&b'[');
             let mut rest = text;
@@ -483,5 +486,32 @@ fn element(value: &Value, test: &Test) -> bool {
         Value::Text(text) => test.text(text.as_bytes()),
         Value::List(items) if items.is_empty() => test.is_empty_text(),
         Value::List(items) => items.iter().any(|item| element(item, test)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::{Op, Text};
+    use super::*;
+
+    #[test]
+    fn parts_of_texts_are_tested_each() {
+        let holds = |part, text: &str, op, value: &str| {
+            let value = Text { text: value.into(), column: 0, length: 0, quoted: false };
+            part_holds(part, text.as_bytes(), &Test::new(op, &value).unwrap())
+        };
+        let operands = "$S[18]>=320 S[7] (Vector)++@complete dst=0x2003000[1,0,0][512,1,1] semaphore=34";
+        for (value, found) in [("18", true), ("7", true), ("34", true), ("320", false), ("8", false)] {
+            assert_eq!(holds(Part::Semaphores, operands, Op::Is, value), found, "{value}");
+        }
+        assert!(
+            holds(Part::Semaphores, operands, Op::Is, "vector") && holds(Part::Semaphores, operands, Op::More, "33")
+        );
+        assert!(holds(Part::Addresses, operands, Op::Is, "6") && !holds(Part::Addresses, operands, Op::Is, "2"));
+        assert!(holds(Part::Banks, "src=PSUM(partition=0,bank=6,offset=4)", Op::Is, "6"));
+        assert!(!holds(Part::Banks, "src=PSUM(partition=0,bank=6,offset=4)", Op::Is, "4"));
+        assert!(holds(Part::Banks, "[1, 5]", Op::AtLeast, "5") && !holds(Part::Banks, "[]", Op::AtLeast, "0"));
+        assert!(holds(Part::Line, "a:3/llama.py:43", Op::Is, "43") && !holds(Part::Line, "llama.py:143", Op::Is, "43"));
+        assert!(!holds(Part::Line, "llama.py", Op::AtLeast, "0") && holds(Part::Line, "", Op::Is, ""));
     }
 }

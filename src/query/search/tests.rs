@@ -9,7 +9,7 @@ use super::bits::Bits;
 use super::*;
 use crate::model::{Engine, Field, Value, Window};
 use crate::query::sketch::{Mark, Sketch};
-use crate::store::{Batch, EventRef, Ids, LabelKind, Problem, Rows, TableInfo, Want};
+use crate::store::{EventRef, Ids, LabelKind, Problem, Rows, TableInfo};
 
 /// Rows that are written down.
 struct Written(Vec<(String, Vec<Vec<Field>>)>);
@@ -29,10 +29,6 @@ impl Rows for Written {
         let id = |row: &Vec<Field>| row.iter().find(|f| f.name == "id").and_then(|f| f.value.as_i64());
         let ids: Option<Vec<i64>> = self.table(table).iter().map(id).collect();
         Ok(ids.map(|ids| Ids::new(ids, false)))
-    }
-
-    fn scan(&self, _: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-        Ok(())
     }
 }
 

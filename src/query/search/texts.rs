@@ -209,24 +209,43 @@ impl TextCache {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// A column of a piece: kept text, or read now. `None` where these rows have no such column.
+    /// Columns of a piece, in the order asked for: kept text, or read now. `None` for those that these rows do not
+    /// have.
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub fn load(&self, store: &Store, table: &str, column: &str, rows: Range<u32>) -> Result<Option<Loaded>, Problem> {
-        if let Some(text) = self.get(table, column, rows.start) {
-            return Ok(Some(Loaded::Text(text)));
+    pub fn load(
+        &self,
+        store: &Store,
+        table: &str,
+        columns: &[&str],
+        rows: Range<u32>,
+    ) -> Result<Vec<Option<Loaded>>, Problem> {
+        let mut loaded: Vec<Option<Loaded>> =
+            columns.iter().map(|column| self.get(table, column, rows.start).map(Loaded::Text)).collect();
+        let missing: Vec<&str> =
+            columns.iter().zip(&loaded).filter(|(_, found)| found.is_none()).map(|(column, _)| *column).collect();
+        if missing.is_empty() {
+            return Ok(loaded);
         }
-        let (batch, _) = store.read(table, rows.clone(), &[column])?;
-        let Some(array) = batch.column_by_name(column) else { return Ok(None) };
-        if ColumnKind::of(array.data_type()) != ColumnKind::Text
-            && !matches!(array.data_type(), DataType::Dictionary(_, _))
-        {
-            return Ok(Some(Loaded::Values(array.clone())));
+        // All at once, since some sources walk through whole rows to find a column.
+        let (batch, _) = store.read(table, rows.clone(), &missing)?;
+        for (column, slot) in columns.iter().zip(&mut loaded) {
+            if let (None, Some(array)) = (&slot, batch.column_by_name(column)) {
+                *slot = self.of_array(table, column, rows.start, array);
+            }
         }
-        let Some(text) = TextColumn::of(array.as_ref()).map(Arc::new) else { return Ok(None) };
-        self.keep(table, column, rows.start, &text);
-        Ok(Some(Loaded::Text(text)))
+        Ok(loaded)
+    }
+
+    fn of_array(&self, table: &str, column: &str, first_row: u32, array: &ArrayRef) -> Option<Loaded> {
+        let coded = matches!(array.data_type(), DataType::Dictionary(_, _));
+        if !coded && ColumnKind::of(array.data_type()) != ColumnKind::Text {
+            return Some(Loaded::Values(array.clone()));
+        }
+        let text = TextColumn::of(array.as_ref()).map(Arc::new)?;
+        self.keep(table, column, first_row, &text);
+        Some(Loaded::Text(text))
     }
 
     /// The column of the piece that begins at `first_row`, if it is kept.

@@ -1,7 +1,9 @@
 //! Reads single rows again when a person opens an event.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use super::dma::{Lane, Queues};
@@ -11,8 +13,7 @@ use super::schema::{self, Column, core_of};
 use super::token::{self, Raw, Stop};
 use crate::model::{Field, Value};
 use crate::source::parquet::io_message;
-use crate::store::scan::Gather;
-use crate::store::{Batch, Ids, Problem, Rows, Want};
+use crate::store::{Ids, Problem, Rows, cold};
 
 /// Where the rows of a table are, and how its columns are called.
 pub struct Source {
@@ -88,56 +89,25 @@ impl Rows for JsonRows {
         Ok(ids.map(|ids| Ids::new(ids.bits.clone(), ids.unsigned)))
     }
 
-    fn scan(
-        &self,
-        table: &str,
-        columns: &[(&str, Want)],
-        visit: &(dyn Fn(Batch) -> bool + Sync),
-    ) -> Result<(), Problem> {
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let source = self.tables.get(table);
-        let count = match source {
-            Some(source) => source.offsets.len(),
-            None if table == "DmaPacketAggregated" => self.transfers.len(),
-            None => 0,
-        };
+    fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
         // The name of a packet's queue is not in its row.
-        let whole = source.is_none() || (table == "DmaPacket" && names.contains(&"queue_name"));
+        let source = self.tables.get(table).filter(|_| table != "DmaPacket" || !columns.contains(&"queue_name"));
+        let Some(source) = source else { return cold::read_rows(self, table, rows, columns) };
         let mut window = Vec::new();
         let mut at = 0;
-        for first in (0..count).step_by(SCAN_ROWS) {
-            let rows = SCAN_ROWS.min(count - first);
-            let mut gathers: Vec<Gather> = columns.iter().map(|(_, want)| Gather::new(*want)).collect();
-            for row in first..first + rows {
-                let values: Vec<Option<Value>> = match source.filter(|_| !whole) {
-                    Some(source) => {
-                        let bytes = self.near(source.offsets[row], &mut window, &mut at)?;
-                        schema::pick(bytes, source.columns, &names, self.unit)
-                    }
-                    None => {
-                        let mut fields = self.row(table, row as u32)?;
-                        let mut take = |name: &str| {
-                            let place = fields.iter().position(|f| f.name == name)?;
-                            Some(fields.swap_remove(place).value)
-                        };
-                        names.iter().map(|name| take(name)).collect()
-                    }
-                };
-                values.iter().zip(&mut gathers).for_each(|(value, gather)| gather.push(value.as_ref()));
-            }
-            let columns = gathers.into_iter().map(Gather::finish).collect();
-            if !visit(Batch { first_row: first as u32, rows, columns }) {
-                break;
-            }
+        let mut values = Vec::with_capacity(rows.len());
+        for row in rows {
+            let missing = || self.problem(format!("has no row {row} of {table}"));
+            let offset = *source.offsets.get(row as usize).ok_or_else(missing)?;
+            let bytes = self.near(offset, &mut window, &mut at)?;
+            values.push(schema::pick(bytes, source.columns, columns, self.unit));
         }
-        Ok(())
+        Ok((cold::batch_of_values(columns, &values), None))
     }
 }
 
-/// Rows that are read together in a scan.
-const SCAN_ROWS: usize = 1 << 14;
-/// Bytes that are read together in a scan.
-const SCAN_BYTES: usize = 1 << 20;
+/// Bytes that are read together.
+const NEAR_BYTES: usize = 1 << 20;
 
 impl JsonRows {
     /// The bytes from `offset` on, up to the end of the object that begins there or further; rows are mostly near each
@@ -150,7 +120,7 @@ impl JsonRows {
         if let Some(from) = within(window, *at) {
             return Ok(&window[from..]);
         }
-        window.resize(SCAN_BYTES, 0);
+        window.resize(NEAR_BYTES, 0);
         let got = self.input.read_at(window, offset).map_err(|e| self.problem(io_message(&e)))?;
         window.truncate(got);
         *at = offset;

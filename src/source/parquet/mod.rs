@@ -28,8 +28,8 @@ use crate::model::Field;
 use crate::store::builder::{TableInput, build_table};
 use crate::store::counter::Numbers;
 use crate::store::{
-    Batch, Builder, ColumnInfo, Counter, CounterKey, EventTable, Ids, Problem, ProfileInfo, Records, Rows, Store,
-    TableInfo, Times, Want,
+    Builder, ColumnInfo, Counter, CounterKey, EventTable, Ids, Problem, ProfileInfo, Records, Rows, Store, TableInfo,
+    Times,
 };
 
 fn push(problems: &Mutex<Vec<Problem>>, problem: Problem) {
@@ -67,10 +67,6 @@ impl Rows for NotYet {
     fn ids(&self, _table: &str) -> Result<Option<Ids>, Problem> {
         Ok(None)
     }
-
-    fn scan(&self, table: &str, _: &[(&str, Want)], _: &(dyn Fn(Batch) -> bool + Sync)) -> Result<(), Problem> {
-        Err(Problem { path: table.into(), message: "is still being read".into() })
-    }
 }
 
 /// Rows of a profile whose index comes from the cache: its files are opened when the first row is asked for.
@@ -101,15 +97,6 @@ impl Rows for LaterRows {
 
     fn ids(&self, table: &str) -> Result<Option<Ids>, Problem> {
         self.get()?.ids(table)
-    }
-
-    fn scan(
-        &self,
-        table: &str,
-        columns: &[(&str, Want)],
-        visit: &(dyn Fn(Batch) -> bool + Sync),
-    ) -> Result<(), Problem> {
-        self.get()?.scan(table, columns, visit)
     }
 
     fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {

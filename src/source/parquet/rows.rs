@@ -1,16 +1,15 @@
 //! Full rows, read from the files when someone opens an event.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::RecordBatch;
 use rayon::prelude::*;
 
 use super::file::{Span, TableFile};
 use super::files::Table;
 use crate::model::Field;
-use crate::store::arrays::{column, ints, texts, value};
-use crate::store::{Batch, ColumnInfo, ColumnKind, Ids, Problem, Rows, Scanned, Want};
+use crate::store::arrays::{column, ints, value};
+use crate::store::{ColumnInfo, ColumnKind, Ids, Problem, Rows};
 
 /// The tables of a profile, open for reading.
 pub struct ParquetRows {
@@ -85,42 +84,6 @@ impl Rows for ParquetRows {
         Ok(Some(Ids::new(pieces.into_iter().flatten().flat_map(|(ids, _)| ids).collect(), unsigned)))
     }
 
-    fn scan(
-        &self,
-        table: &str,
-        columns: &[(&str, Want)],
-        visit: &(dyn Fn(Batch) -> bool + Sync),
-    ) -> Result<(), Problem> {
-        let Some(table) = self.table(table) else { return Ok(()) };
-        let mut jobs = Vec::new();
-        for (before, file) in &table.parts {
-            let mut row = *before;
-            for span in file.spans(SCAN_ROWS) {
-                jobs.push((row, file, span));
-                row += span.rows as u64;
-            }
-        }
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let stopped = AtomicBool::new(false);
-        jobs.par_iter().for_each(|(row, file, span)| {
-            let Ok(first_row) = u32::try_from(*row) else { return };
-            if stopped.load(Ordering::Relaxed) {
-                return;
-            }
-            // What is damaged was said when the profile was opened, or is missing.
-            let batch = file.read(*span, &names).ok().map(|(batch, _)| batch);
-            let read = |(name, want): &(&str, Want)| {
-                let array = batch.as_ref().and_then(|b| column(b, name));
-                array.and_then(|array| scanned(array.as_ref(), *want)).unwrap_or(Scanned::Missing)
-            };
-            let columns = columns.iter().map(read).collect();
-            if !visit(Batch { first_row, rows: span.rows, columns }) {
-                stopped.store(true, Ordering::Relaxed);
-            }
-        });
-        Ok(())
-    }
-
     fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
         let mut columns: Vec<ColumnInfo> = Vec::new();
         for (_, file) in self.table(table).into_iter().flat_map(|t| &t.parts) {
@@ -153,23 +116,6 @@ impl Rows for ParquetRows {
         span.rows = rows.len();
         file.read_stored(span, columns)
     }
-}
-
-/// Rows decoded together in a scan: few enough that the texts of two threads stay small.
-const SCAN_ROWS: usize = 1 << 16;
-
-fn scanned(array: &dyn Array, want: Want) -> Option<Scanned> {
-    Some(match want {
-        Want::Integer => {
-            let ints = ints(array)?;
-            Scanned::Integers((0..ints.len()).map(|i| ints.at(i)).collect())
-        }
-        Want::Text => {
-            let texts = texts(array)?;
-            let keys = texts.keys.iter().map(|k| k.unwrap_or(u32::MAX)).collect();
-            Scanned::Texts { entries: texts.entries, keys }
-        }
-    })
 }
 
 fn fields(batch: &arrow::array::RecordBatch) -> Vec<Field> {
