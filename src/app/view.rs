@@ -331,7 +331,9 @@ mod tests {
             let mut view = view();
             for (kind, by) in moves {
                 match kind {
-                    0 => view.pan(by),
+                    0 => {
+                        view.pan(by);
+                    }
                     1 => view.zoom(by as i32 / 40, false),
                     2 => view.move_cursor(by),
                     3 => view.jump(by * 4000),
