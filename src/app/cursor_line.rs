@@ -34,6 +34,16 @@ pub fn parts(app: &App) -> Vec<Segment> {
         }
         (None, None, None) => node_parts(app),
     };
+    if let Some(mark) = app.marking.marks().nearest(app.scene.view.cursor()) {
+        let cursor = app.scene.view.cursor();
+        // The nearer edge of a span.
+        let edge =
+            if mark.start_ns.abs_diff(cursor) <= mark.end().abs_diff(cursor) { mark.start_ns } else { mark.end() };
+        let sign = if cursor < edge { "-" } else { "+" };
+        let delta = format_duration(cursor.abs_diff(edge));
+        let text = format!("{} {sign}{delta} {}", app.look.glyphs.delta, mark.name);
+        parts.insert(1.min(parts.len()), Segment::new(text).colored(super::marking::color(&app.look.theme, mark)));
+    }
     if app.search.active() {
         parts.insert(0, Segment::new(app.search.counter()).colored(app.look.theme.value));
     }

@@ -20,6 +20,7 @@ mod hold;
 pub mod jobs;
 pub mod keymap;
 pub mod log;
+pub mod marking;
 pub mod marks;
 mod mouse;
 mod opening;
@@ -144,6 +145,8 @@ pub struct App {
     pub history: History,
     /// What the App asks of the program around it, in order.
     pub effects: Vec<Effect>,
+    /// The marks of the profile.
+    pub marking: marking::Marking,
     /// What was searched for and found.
     pub search: search::Search,
     /// Whether values are shown as recorded.
@@ -172,6 +175,8 @@ pub struct App {
     drag: Option<mouse::Drag>,
     /// Whether the cursor is being taken along at the edge of the window.
     dragged: bool,
+    /// Whether an export is being written.
+    pub(crate) exporting: bool,
     mouse: bool,
     /// Which warning was shown last.
     warning: Option<usize>,
@@ -208,7 +213,9 @@ impl App {
             keymap: start.keymap,
             history: history.and_then(Result::ok).unwrap_or_default(),
             effects: Vec::new(),
+            marking: marking::Marking::default(),
             search: search::Search::default(),
+            exporting: false,
             raw_values: false,
             screen: Rect::new(0, 0, 80, 24),
             overlays: Vec::new(),

@@ -8,9 +8,12 @@ use ratatui::layout::Position;
 use super::App;
 use super::action::Action;
 use super::area::Area;
+use super::marking::Dragged;
+use super::marks::now_ms;
 use super::overlays::{Choice, Flow, Pick};
 use super::scene::Selection;
 use crate::model::Nanos;
+use crate::model::marks::{Edge, Mark};
 use crate::query::viewport::event_in;
 
 /// Rows that a turn of the wheel scrolls by.
@@ -28,6 +31,8 @@ pub enum Drag {
         /// The corner of the area.
         from: (Nanos, String),
     },
+    /// A mark, on the ruler.
+    Mark,
     /// The window on the overview.
     Overview,
 }
@@ -57,7 +62,10 @@ impl App {
         match event.kind {
             MouseEventKind::Down(MouseButton::Left) => self.press(at),
             MouseEventKind::Drag(MouseButton::Left) => self.dragged(at),
-            MouseEventKind::Up(MouseButton::Left) => self.drag = None,
+            MouseEventKind::Up(MouseButton::Left) => {
+                self.drag = None;
+                self.drop_mark();
+            }
             MouseEventKind::Down(MouseButton::Right) => self.menu(at),
             MouseEventKind::ScrollDown => self.wheel(at, 1, event.modifiers),
             MouseEventKind::ScrollUp => self.wheel(at, -1, event.modifiers),
@@ -112,7 +120,7 @@ impl App {
             }
         } else if regions.ruler.contains(at) {
             self.scene.view.set_cursor(self.time_at(at));
-            self.drag = Some(Drag::Ruler(at.x));
+            self.drag = Some(self.grab_mark(at).unwrap_or(Drag::Ruler(at.x)));
         } else if regions.overview.contains(at) {
             self.drag = Some(Drag::Overview);
             self.overview_to(at);
@@ -122,6 +130,34 @@ impl App {
             self.panes.set_focus(Some(*kind));
             let (x, y) = (at.x.saturating_sub(area.x + 1), at.y - area.y);
             self.with_pane(*kind, |pane, app| pane.click(x, y, app));
+        }
+    }
+
+    /// Takes hold of the mark in a column of the ruler.
+    fn grab_mark(&mut self, at: Position) -> Option<Drag> {
+        let (grid, column) = (self.scene.view.grid(), self.column(at));
+        let here = |time: Nanos| grid.visible_column(time) == Some(column);
+        let held = |mark: &Mark| match mark.end_ns {
+            Some(_) if here(mark.start_ns) => Some(Edge::Start),
+            Some(end) if here(end) => Some(Edge::End),
+            None if here(mark.start_ns) => Some(Edge::Whole),
+            _ => None,
+        };
+        let (id, edge) = self.marking.all().iter().find_map(|m| Some((m.id.clone(), held(m)?)))?;
+        self.marking.current = Some(id.clone());
+        self.marking.dragged = Some(Dragged { id, edge, time: self.time_at(at) });
+        Some(Drag::Mark)
+    }
+
+    /// Leaves a mark where it was dragged to.
+    fn drop_mark(&mut self) {
+        let Some(Dragged { id, edge, time }) = self.marking.dragged.take() else { return };
+        let grid = self.scene.view.grid();
+        let known = self.marking.marks().get(&id);
+        let before = known.map(|m| if edge == Edge::End { m.end() } else { m.start_ns });
+        // A click that moved nothing leaves the exact time.
+        if before.is_some_and(|before| grid.column_of(before) != grid.column_of(time)) {
+            self.change_marks(|marks| marks.move_to(&id, edge, time, now_ms()));
         }
     }
 
@@ -142,6 +178,12 @@ impl App {
                 self.drag = Some(Drag::Ruler(at.x));
             }
             Some(Drag::Overview) => self.overview_to(at),
+            Some(Drag::Mark) => {
+                let time = self.time_at(at);
+                if let Some(dragged) = &mut self.marking.dragged {
+                    dragged.time = time;
+                }
+            }
             Some(Drag::Tracks { at: began, from }) if at != began => {
                 let track = self.key_at(at).unwrap_or_else(|| from.1.clone());
                 let to = (self.time_at(at), track);

@@ -31,6 +31,7 @@ pub struct Seen {
     track: Option<String>,
     search: (u64, Option<EventRef>),
     panes: Vec<PaneKind>,
+    marks: (u64, Option<String>),
 }
 
 impl App {
@@ -38,6 +39,7 @@ impl App {
     pub(super) fn follow(&mut self) {
         self.follow_search();
         self.follow_causes();
+        self.follow_marks();
         let track = self.scene.node().map(|n| n.key.clone());
         let (cursor, scene) = (self.scene.view.cursor(), &mut self.scene);
         if let (Some(area), Some(track)) = (&mut scene.area, &track)
@@ -54,6 +56,7 @@ impl App {
             track,
             search: (self.search.generation, self.search.at),
             panes: self.panes.shown().to_vec(),
+            marks: (self.marking.generation, self.marking.current.clone()),
         };
         if self.seen.as_ref() != Some(&seen) || self.visiting.is_some() {
             let stands_out = |s: &Seen| (s.store, s.selection.clone(), s.highlight.clone(), s.search);

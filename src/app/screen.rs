@@ -119,6 +119,7 @@ impl App {
     fn draw_timeline(&mut self, buffer: &mut Buffer) {
         let columns = self.regions.timed(self.regions.overview).width;
         let matched = self.search_ticks(columns);
+        let marks = self.mark_lines();
         let (theme, glyphs) = (&self.look.theme, self.look.glyphs);
         let scene = &self.scene;
         let grid = scene.view.grid();
@@ -129,12 +130,12 @@ impl App {
                 self.overview = Some(OverviewKept { columns, shares });
             }
             let shares = self.overview.as_ref().map_or_else(|| Arc::from([]), |o| o.shares.clone());
-            let ticks: Vec<(Nanos, Color)> = matched.iter().map(|&time| (time, theme.matched)).collect();
+            let matched = matched.iter().map(|&time| (time, theme.matched));
+            let ticks: Vec<(Nanos, Color)> = matched.chain(marks.iter().copied()).collect();
             let overview =
                 Overview { shares: &shares, whole: scene.view.whole(), window: scene.view.window(), ticks: &ticks };
             overview.draw(self.regions.overview, theme, glyphs, buffer);
         }
-        let marks: Vec<Nanos> = Vec::new();
         ruler::draw(self.regions.timed(self.regions.ruler), grid, &marks, theme, glyphs, buffer);
 
         let nodes: Vec<_> = self.regions.rows.iter().map(|(row, _)| scene.rows[*row].node).collect();
@@ -296,6 +297,17 @@ impl App {
         };
         let useful: Vec<Option<(String, &str)>> = if self.opening.is_some() && !self.has_profile() {
             vec![hint(&[Action::Escape], "cancel")]
+        } else if self.panes.focused() == Some(panes::PaneKind::Marks) {
+            vec![
+                hint(&[Action::Enter], "go there"),
+                hint(&[Action::MarkCompare], "measure from it"),
+                hint(&[Action::MarkRename(None)], "rename"),
+                hint(&[Action::MarkNote(None)], "note"),
+                hint(&[Action::MarkColor(None)], "colour"),
+                hint(&[Action::MarkDelete], "delete"),
+                hint(&[Action::ZoomMarks], "zoom between"),
+                hint(&[Action::Escape], "back"),
+            ]
         } else if context == Context::Pane {
             vec![
                 hint(&[Action::ScrollDown, Action::ScrollUp], "line"),

@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::theme::Theme;
 use crate::model::time::TimeFormat;
@@ -56,7 +56,7 @@ pub fn ticks(grid: Grid) -> (TimeFormat, Vec<Tick>) {
 }
 
 /// Draws the times of `grid` into the first row of `area`, which is as wide as the grid, with the marks on it.
-pub fn draw(area: Rect, grid: Grid, marks: &[Nanos], theme: &Theme, glyphs: &Glyphs, buffer: &mut Buffer) {
+pub fn draw(area: Rect, grid: Grid, marks: &[(Nanos, Color)], theme: &Theme, glyphs: &Glyphs, buffer: &mut Buffer) {
     if area.height == 0 {
         return;
     }
@@ -77,9 +77,9 @@ pub fn draw(area: Rect, grid: Grid, marks: &[Nanos], theme: &Theme, glyphs: &Gly
             buffer.set_string(x + 1, area.y, label, Style::new().fg(theme.ruler));
         }
     }
-    for &mark in marks {
+    for &(mark, color) in marks {
         if let Some(column) = grid.visible_column(mark).filter(|&c| c < area.width) {
-            let style = Style::new().fg(theme.mark).add_modifier(Modifier::BOLD);
+            let style = Style::new().fg(color).add_modifier(Modifier::BOLD);
             buffer.set_string(area.x + column, area.y, glyphs.mark, style);
         }
     }

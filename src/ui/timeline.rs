@@ -59,8 +59,8 @@ pub struct Timeline<'a> {
     pub cursor: Option<Nanos>,
     /// The selected area: a time and positions in `lines`.
     pub area: Option<(Window, Range<usize>)>,
-    /// Times of marks.
-    pub marks: &'a [Nanos],
+    /// Times of marks, with their colours.
+    pub marks: &'a [(Nanos, Color)],
     /// What colours tell apart.
     pub coloring: Coloring,
     /// Whether events that do not stand out are dimmed.
@@ -167,8 +167,8 @@ impl Timeline<'_> {
             let part = Rect { x: row.x + from, width: to.saturating_sub(from), ..row };
             buffer.set_style(part, Style::new().bg(self.theme.area));
         }
-        for &mark in self.marks {
-            self.upright(mark, row, self.theme.mark, buffer);
+        for &(mark, color) in self.marks {
+            self.upright(mark, row, color, buffer);
         }
         if let Some(time) = self.cursor {
             self.upright(time, row, self.theme.cursor, buffer);

@@ -5,6 +5,7 @@
 mod behaviour;
 mod bytes;
 mod causes;
+mod marks;
 mod search;
 
 use std::path::{Path, PathBuf};

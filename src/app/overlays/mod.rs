@@ -1,5 +1,6 @@
 //! What lies over the screen for a while and takes all keys: text entry, lists to choose from, help.
 
+mod export;
 mod help;
 mod notice;
 mod palette;
@@ -15,6 +16,7 @@ use super::App;
 use super::entry::{Entry, EntryStyle};
 use crate::ui::look::Look;
 
+pub use export::ExportOverlay;
 pub use help::HelpOverlay;
 pub use notice::Notice;
 pub use palette::PaletteOverlay;

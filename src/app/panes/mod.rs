@@ -3,6 +3,7 @@
 mod causes;
 mod dependencies;
 mod details;
+mod marks;
 mod search;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use super::action::Action;
 pub use causes::CausesPane;
 pub use dependencies::DependenciesPane;
 pub use details::{DetailsPane, event_choice};
+pub use marks::MarksPane;
 pub use search::SearchPane;
 
 /// Which pane.
@@ -31,6 +33,8 @@ pub enum PaneKind {
     Dependencies,
     /// Lists about causes.
     Causes,
+    /// The marks.
+    Marks,
 }
 
 /// How a pane is opened and made.
@@ -76,6 +80,13 @@ pub const REGISTRY: &[PaneInfo] = &[
         action: Action::PaneCauses,
         list: true,
         make: || Box::<CausesPane>::default(),
+    },
+    PaneInfo {
+        kind: PaneKind::Marks,
+        title: "Marks",
+        action: Action::PaneMarks,
+        list: true,
+        make: || Box::<MarksPane>::default(),
     },
 ];
 

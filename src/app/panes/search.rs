@@ -109,6 +109,11 @@ impl SearchPane {
         self.tell(app);
     }
 
+    /// The first row on the screen; no line stays empty that earlier ones could fill.
+    fn top(&self) -> u64 {
+        self.top.min(self.total().saturating_sub(u64::from(self.lines.get()).max(1)))
+    }
+
     fn scroll(&mut self) {
         let lines = u64::from(self.lines.get()).max(1);
         self.top = self.top.min(self.total().saturating_sub(lines));
@@ -141,7 +146,7 @@ impl SearchPane {
 
     /// Has the columns that the index does not hold read for the rows on the screen.
     fn tell(&mut self, app: &mut App) {
-        let rows = self.rows(app, self.top, usize::from(self.lines.get()).max(1));
+        let rows = self.rows(app, self.top(), usize::from(self.lines.get()).max(1));
         if rows.is_empty() || app.search.told.as_ref().is_some_and(|(of, _)| *of == rows) {
             return;
         }
@@ -214,7 +219,7 @@ impl Pane for SearchPane {
 
     fn click(&mut self, _column: u16, line: u16, app: &mut App) -> bool {
         let Some(line) = line.checked_sub(1) else { return false };
-        let row = self.top + u64::from(line);
+        let row = self.top() + u64::from(line);
         if row >= self.total() {
             return false;
         }
@@ -240,10 +245,10 @@ impl Pane for SearchPane {
             buffer.set_stringn(area.x, area.y, text, usize::from(area.width), style);
             return;
         }
-        let events = self.rows(app, self.top, usize::from(self.lines.get()));
+        let events = self.rows(app, self.top(), usize::from(self.lines.get()));
         let rows: Vec<Vec<Cell>> = events
             .iter()
-            .zip(self.top..)
+            .zip(self.top()..)
             .map(|(&event, at)| {
                 let table = app.scene.store.table_of(event);
                 let told = app
@@ -265,7 +270,7 @@ impl Pane for SearchPane {
             .collect();
         let sorted = Some((ORDERS[self.order.0].0, self.order.1));
         let table = Table { columns: &COLUMNS, sorted, ground: theme.background };
-        let selected = focused.then(|| (self.selected - self.top) as usize);
+        let selected = focused.then(|| (self.selected.saturating_sub(self.top())) as usize);
         table.draw(&rows, selected, area, buffer, &app.look);
     }
 }

@@ -31,7 +31,30 @@ pub fn id(app: &mut App, text: Option<&str>) {
 }
 
 pub fn place(app: &mut App, text: Option<&str>) {
-    ask(app, text, "go to: ", "a time, pc:N, id:N or at:TIME@TRACK", |text| parse_place(text, false));
+    let words = app.marking.all().iter().map(|m| m.name.clone()).collect();
+    let go_or_mark = |text: &str, app: &mut App| {
+        // A mark's name counts where the text is nothing else; `mark:1` always means the mark.
+        let name = text.strip_prefix("mark:").unwrap_or(text);
+        let mark = app.marking.all().iter().find(|m| m.name == name).cloned();
+        match (parse_place(text, false), mark) {
+            (Err(_), Some(mark)) => {
+                super::marks::go_to(app, &mark);
+                Ok(())
+            }
+            (place, _) => place.and_then(|place| go(app, place)),
+        }
+    };
+    match text {
+        Some(text) => {
+            if let Err(why) = go_or_mark(text, app) {
+                app.refuse(why);
+            }
+        }
+        None => {
+            let hint = "a time, pc:N, id:N, at:TIME@TRACK or mark:NAME";
+            app.show(Prompt::new(Purpose::Goto, "go to: ", hint, go_or_mark).with_words(words));
+        }
+    }
 }
 
 fn ask(app: &mut App, text: Option<&str>, prompt: &str, placeholder: &str, parse: fn(&str) -> Result<Place, String>) {

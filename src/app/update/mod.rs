@@ -3,8 +3,10 @@
 mod areas;
 mod causes;
 pub mod events;
+pub mod export;
 mod gaps;
 mod goto;
+pub mod marks;
 mod moves;
 mod pane;
 mod program;
@@ -22,7 +24,7 @@ pub fn update(app: &mut App, action: &Action, held: bool) {
         Group::Zoom => zoom::update(app, action, held),
         Group::Tracks => tracks::update(app, action),
         Group::Events => events::update(app, action),
-        Group::Marks => areas::update(app, action),
+        Group::Marks => marks::update(app, action) || export::update(app, action) || areas::update(app, action),
         Group::Panes => pane::update(app, action),
         Group::View | Group::Program => program::update(app, action),
         Group::Causes => causes::update(app, action),

@@ -47,6 +47,9 @@ pub fn update(app: &mut App, action: &Action) -> bool {
 /// Undoes one level, in a fixed order: what is said, the area, the highlight, the focus of a pane, the selection,
 /// the opening. (Pop-ups take Esc themselves.)
 fn escape(app: &mut App) {
+    if super::export::cancel(app) {
+        return;
+    }
     let scene = &mut app.scene;
     if scene.area.take().is_some() || scene.highlight.take().is_some() {
         return;

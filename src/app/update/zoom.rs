@@ -31,6 +31,7 @@ pub fn update(app: &mut App, action: &Action, held: bool) -> bool {
             }
             None => app.refuse("no area is selected"),
         },
+        Action::ZoomMarks => super::marks::zoom(app),
         Action::ZoomRange(arg) => match arg {
             Some(range) => {
                 if let Err(why) = show_range(app, range) {

@@ -1,0 +1,264 @@
+//! The list of marks, the time between them, and what happened between two of them.
+
+use std::cell::{Cell as Shared, RefCell};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Pane;
+use crate::app::App;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::app::marking::color;
+use crate::app::update::marks;
+use crate::model::format::format_rate;
+use crate::model::marks::Mark;
+use crate::model::time::{format_duration, format_time};
+use crate::model::{Window, natural_cmp};
+use crate::query::window::{Figures, figures};
+use crate::ui::table::{Cell, Column, Table};
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "mark", width: 14, right: false },
+    Column { title: "at", width: 16, right: true },
+    Column { title: "length", width: 10, right: true },
+    Column { title: "from the base", width: 14, right: true },
+    Column { title: "note", width: 0, right: false },
+];
+
+/// What a list is sorted by: positions in [`COLUMNS`].
+const ORDERS: [usize; 3] = [1, 2, 0];
+
+/// Panes from this width on show the figures beside the list.
+const BESIDE: u16 = 96;
+
+/// The pane.
+#[derive(Default)]
+pub struct MarksPane {
+    top: usize,
+    /// Position in [`ORDERS`], and whether the greatest come first.
+    order: (usize, bool),
+    lines: Shared<u16>,
+    /// The figures that were computed last, and the stretch that they are of.
+    known: RefCell<Option<(Window, Figures)>>,
+}
+
+impl MarksPane {
+    /// The marks as they are listed.
+    fn rows<'a>(&self, app: &'a App) -> Vec<&'a Mark> {
+        let mut rows: Vec<&Mark> = app.marking.all().iter().collect();
+        let length = |m: &Mark| m.end().abs_diff(m.start_ns);
+        match ORDERS[self.order.0] {
+            2 => rows.sort_by_key(|m| length(m)),
+            0 => rows.sort_by(|a, b| natural_cmp(&a.name, &b.name)),
+            _ => {}
+        }
+        if self.order.1 {
+            rows.reverse();
+        }
+        rows
+    }
+
+    fn selected(&self, app: &App) -> usize {
+        let current = app.marking.current.as_deref();
+        self.rows(app).iter().position(|m| Some(m.id.as_str()) == current).unwrap_or(0)
+    }
+
+    fn go(&mut self, to: usize, app: &mut App) {
+        let rows = self.rows(app);
+        let to = to.min(rows.len().saturating_sub(1));
+        let id = rows.get(to).map(|m| m.id.clone());
+        app.marking.current = id;
+        self.scroll(to);
+    }
+
+    fn scroll(&mut self, selected: usize) {
+        let lines = usize::from(self.lines.get()).max(1);
+        self.top = self.top.clamp((selected + 1).saturating_sub(lines), selected);
+    }
+
+    /// The first mark on the screen; no line stays empty that earlier ones could fill.
+    fn top(&self, app: &App) -> usize {
+        self.top.min(app.marking.all().len().saturating_sub(usize::from(self.lines.get()).max(1)))
+    }
+
+    /// What is measured from: the mark that was chosen; the stretch to the selected one.
+    fn measured(&self, app: &App) -> Option<Window> {
+        marks::stretch(app).filter(|w| w.length() > 0)
+    }
+
+    fn draw_list(&self, area: Rect, buffer: &mut Buffer, app: &App, focused: bool) {
+        let theme = &app.look.theme;
+        let marks = self.rows(app);
+        let base = app.marking.base();
+        let row = |at: usize, mark: &Mark| {
+            let is_base = base.is_some_and(|b| b.id == mark.id);
+            // Without a base the time since the mark above it.
+            let from = base.or_else(|| at.checked_sub(1).and_then(|i| marks.get(i).copied()));
+            let delta = match from {
+                Some(from) if !is_base => {
+                    let sign = if mark.start_ns < from.start_ns { "-" } else { "+" };
+                    format!("{sign}{}", format_duration(mark.start_ns.abs_diff(from.start_ns)))
+                }
+                _ if is_base => "base".into(),
+                _ => String::new(),
+            };
+            let length = mark.end_ns.map(|end| format_duration(end.abs_diff(mark.start_ns))).unwrap_or_default();
+            vec![
+                Cell::new(format!("{} {}", app.look.glyphs.mark, mark.name)).colored(color(theme, mark)),
+                Cell::new(format_time(mark.start_ns, 1)),
+                Cell::new(length).colored(theme.value),
+                Cell::new(delta).colored(theme.title),
+                Cell::new(mark.note.clone()).colored(theme.dim),
+            ]
+        };
+        let lines = usize::from(area.height.saturating_sub(1));
+        let top = self.top(app);
+        let rows: Vec<Vec<Cell>> =
+            marks.iter().enumerate().skip(top).take(lines).map(|(at, mark)| row(at, mark)).collect();
+        let sorted = Some((ORDERS[self.order.0], self.order.1));
+        let table = Table { columns: &COLUMNS, sorted, ground: theme.background };
+        let selected = focused.then(|| self.selected(app).checked_sub(top)).flatten();
+        table.draw(&rows, selected, area, buffer, &app.look);
+    }
+
+    /// What happened in a stretch, line by line.
+    fn figures(&self, window: Window, app: &App) -> Vec<String> {
+        let mut known = self.known.borrow_mut();
+        if known.as_ref().is_none_or(|(of, _)| *of != window) {
+            *known = Some((window, figures(&app.scene.store, &app.scene.cache, window)));
+        }
+        let Some((_, figures)) = &*known else { return Vec::new() };
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let mut lines = vec![format!(
+            "{} {}  {} to {}",
+            app.look.glyphs.delta,
+            format_duration(window.length()),
+            format_time(window.start, 1),
+            format_time(window.end, 1)
+        )];
+        let named = [
+            ("MFU", figures.mfu),
+            ("HFU", figures.hfu),
+            ("MBU", figures.mbu),
+            ("spill", figures.spill),
+            ("throttled", figures.throttled),
+        ];
+        let mut all: Vec<String> =
+            named.into_iter().filter_map(|(name, share)| Some(format!("{name} {}", percent(share?)))).collect();
+        all.extend(figures.dma_rate.map(|rate| format!("DMA {}", format_rate(rate))));
+        lines.push(all.join("  "));
+        let mut cores: Vec<Option<i64>> = figures.engines.iter().map(|e| e.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        for core in cores {
+            let engines = figures.engines.iter().filter(|e| e.core == core);
+            let engines: Vec<String> = engines.map(|e| format!("{} {}", e.engine.name(), percent(e.active))).collect();
+            let name = core.map_or_else(String::new, |core| format!("nc{core}  "));
+            lines.push(format!("{name}{}", engines.join("  ")));
+        }
+        lines
+    }
+}
+
+impl Pane for MarksPane {
+    fn subtitle(&self, app: &App) -> String {
+        match app.marking.book() {
+            Some(book) if !app.marking.all().is_empty() => book.path().display().to_string(),
+            Some(_) => String::new(),
+            None => "not kept in this session".into(),
+        }
+    }
+
+    fn update(&mut self, action: &Action, app: &mut App) -> bool {
+        let page = usize::from(self.lines.get()).max(1);
+        let selected = self.selected(app);
+        match action {
+            Action::ScrollDown => self.go(selected.saturating_add(1), app),
+            Action::ScrollUp => self.go(selected.saturating_sub(1), app),
+            Action::ScrollPageDown => self.go(selected.saturating_add(page), app),
+            Action::ScrollPageUp => self.go(selected.saturating_sub(page), app),
+            Action::ScrollTop => self.go(0, app),
+            Action::ScrollBottom => self.go(usize::MAX, app),
+            Action::SortNext => self.order.0 = (self.order.0 + 1) % ORDERS.len(),
+            Action::SortPrev => self.order.0 = (self.order.0 + ORDERS.len() - 1) % ORDERS.len(),
+            Action::SortReverse => self.order.1 = !self.order.1,
+            Action::Enter => match self.rows(app).get(selected).map(|mark| (*mark).clone()) {
+                Some(mark) => marks::go_to(app, &mark),
+                None => app.refuse("there are no marks yet"),
+            },
+            Action::MarkDelete => {
+                let next = self
+                    .rows(app)
+                    .get(selected + 1)
+                    .or(self.rows(app).get(selected.wrapping_sub(1)))
+                    .map(|m| m.id.clone());
+                marks::update(app, action);
+                app.marking.current = next;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn refresh(&mut self, app: &mut App) {
+        if app.marking.at().is_none() {
+            self.go(0, app);
+        }
+        let selected = self.selected(app);
+        self.scroll(selected);
+    }
+
+    fn click(&mut self, _column: u16, line: u16, app: &mut App) -> bool {
+        let Some(line) = line.checked_sub(1) else { return false };
+        let row = self.top(app) + usize::from(line);
+        if row >= app.marking.all().len() {
+            return false;
+        }
+        let again = self.selected(app) == row;
+        self.go(row, app);
+        if again {
+            self.update(&Action::Enter, app);
+        }
+        true
+    }
+
+    fn draw(&self, area: Rect, buffer: &mut Buffer, app: &App, focused: bool) {
+        let look = &app.look;
+        if app.marking.all().is_empty() {
+            let key = |action| app.keymap.hint(Context::Timeline, &action).unwrap_or_else(|| "?".into());
+            let text = format!(
+                "no marks yet: {} marks the time cursor, {} the selected event or area",
+                key(Action::MarkHere(None)),
+                key(Action::MarkSpan(None))
+            );
+            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.on_background(look.theme.dim));
+            return;
+        }
+        let lines = self.measured(app).map(|window| self.figures(window, app)).unwrap_or_default();
+        let (list, told) = if area.width >= BESIDE && !lines.is_empty() {
+            let half = area.width * 3 / 5;
+            let told = Rect { x: area.x + half + 2, width: area.width - half - 2, ..area };
+            (Rect { width: half, ..area }, told)
+        } else {
+            // As many lines as the list leaves; what counts most comes first.
+            let wanted = (app.marking.all().len() as u16).saturating_add(1).max(3);
+            let list = wanted.min(area.height.saturating_sub(2).max(2)).min(area.height);
+            let told = Rect { y: area.y + list, height: area.height - list, ..area };
+            (if lines.is_empty() { area } else { Rect { height: list, ..area } }, told)
+        };
+        self.lines.set(list.height.saturating_sub(1));
+        self.draw_list(list, buffer, app, focused);
+        let mut y = told.y;
+        for (i, line) in lines.iter().enumerate() {
+            let style = look.on_background(if i == 0 { look.theme.title } else { look.theme.text });
+            for part in crate::ui::popup::wrapped(line, usize::from(told.width).max(1)) {
+                if y >= told.bottom() {
+                    return;
+                }
+                buffer.set_stringn(told.x, y, part, usize::from(told.width), style);
+                y += 1;
+            }
+        }
+    }
+}
