@@ -60,7 +60,10 @@ fn agrees(cell: &str, value: &Value) -> bool {
         Value::Null => cell.is_empty(),
         Value::Float(v) => cell.parse::<f64>().is_ok_and(|c| c == *v || (c.is_nan() && v.is_nan())),
         Value::Text(text) => cell == text,
-        other => cell == other.to_json().to_string(),
+        other => {
+            let spelled = other.to_json().to_string();
+            cell == spelled
+        }
     }
 }
 
