@@ -1,7 +1,10 @@
 //! One file per subcommand; each prints text, JSON or CSV.
 
+mod asked;
 mod completions;
 mod demo;
+pub mod deps;
+pub mod explain;
 pub mod export;
 pub mod index;
 pub mod info;
@@ -49,6 +52,10 @@ enum Command {
     Search(search::Args),
     /// Write the events of a range or a search to files, one per table
     Export(export::Args),
+    /// List what an event depends on and what depends on it
+    Deps(deps::Args),
+    /// Say why an event started then, why an engine was idle, or where the time of a range went
+    Explain(explain::Args),
     /// Build the cache now, so that opening is instant
     Index(index::Args),
     /// Print the live keymap
@@ -78,6 +85,8 @@ pub fn run() -> u8 {
         Some(Command::Info(args)) => info::run(&args, cache::directory().as_deref()),
         Some(Command::Search(args)) => search::run(&args, cache::directory().as_deref()),
         Some(Command::Export(args)) => export::run(&args, cache::directory().as_deref()),
+        Some(Command::Deps(args)) => deps::run(&args, cache::directory().as_deref()),
+        Some(Command::Explain(args)) => explain::run(&args, cache::directory().as_deref()),
         Some(Command::Index(args)) => index::run(&args, cache::directory().as_deref()),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),

@@ -437,16 +437,12 @@ impl<'a> Asking<'a> {
         if found.causes.is_empty() {
             found = self.of_instruction(e);
             found.causes.retain(|c| c.satisfied <= until);
-            // A span that waited for something unrecorded is not explained by what came before it.
-            if length(start, end) <= 300 {
-                found.unrecorded.clear();
-            }
             return found;
         }
         found.sorted()
     }
 
-    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer on qSyncDynamicHW`.
+    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer on qSyncDynamicHW from pc 61`.
     #[must_use]
     pub fn name(&self, actor: Actor) -> String {
         let several = self.store.cores() > 1;
@@ -464,7 +460,9 @@ impl<'a> Asking<'a> {
             }
             Actor::Transfer(t) => {
                 let queue = self.index.transfers.queue_of(t);
-                format!("transfer on {}{}", queue.name, on_core(queue.core))
+                let pc = self.index.transfers.get(t).issuer.and_then(|e| self.index.pc(e));
+                let from = pc.map_or(String::new(), |pc| format!(" from pc {pc}"));
+                format!("transfer on {}{}{from}", queue.name, on_core(queue.core))
             }
             Actor::Other(event) => {
                 let table = self.store.table_of(event);

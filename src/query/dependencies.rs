@@ -113,7 +113,7 @@ pub struct Dependency {
     pub derived: Vec<Kind>,
     /// From the end of the earlier to the start of the later in nanoseconds; negative where they overlap.
     pub gap: i64,
-    /// Whether the earlier is what bound the start of the later.
+    /// Whether the earlier is what bound the start of the later, directly or through waits.
     pub bound: bool,
 }
 
@@ -164,12 +164,12 @@ impl Asking<'_> {
         self.add_transfers(actor, &mut before, &mut after);
         self.add_semaphores(actor, &mut before, &mut after);
         self.add_banks(actor, &mut before, &mut after);
-        let blocker = self.blocker(actor).map(|(_, by)| by);
+        let bound_by = self.bound_by(actor);
         let (start, end) = self.span(actor);
         let mut found = Neighbours { predecessors: before.list, successors: after.list, left_out: (0, 0) };
         for dependency in &mut found.predecessors {
             dependency.gap = distance(self.span(dependency.actor).1, start);
-            dependency.bound = blocker == Some(dependency.actor);
+            dependency.bound = bound_by.contains(&Some(dependency.actor));
         }
         found.predecessors.sort_by_key(|d| (std::cmp::Reverse(self.span(d.actor).1), d.actor));
         found.successors.sort_by_key(|d| (self.span(d.actor).0, d.actor));
@@ -179,9 +179,15 @@ impl Asking<'_> {
         found.successors.truncate(MOST_LISTED);
         for dependency in &mut found.successors {
             dependency.gap = distance(end, self.span(dependency.actor).0);
-            dependency.bound = self.blocker(dependency.actor).map(|(_, by)| by) == Some(actor);
+            dependency.bound = self.bound_by(dependency.actor).contains(&Some(actor));
         }
         found
+    }
+
+    /// What bound the start of an actor: as found, and with waits looked through.
+    fn bound_by(&self, actor: Actor) -> [Option<Actor>; 2] {
+        let direct = self.causes(actor).binding().and_then(|c| c.actor);
+        [direct, self.blocker(actor).map(|(_, by)| by)]
     }
 
     fn add_recorded(&self, actor: Actor, before: bool, side: &mut Side) {
@@ -266,8 +272,10 @@ impl Asking<'_> {
             let Some(uses) = self.index.bank_uses.get(&(core, bank)) else { continue };
             let key = |e: u32| (self.events.start(e), self.events.rows[e as usize]);
             let at = uses.partition_point(|&u| key(u) < key(e));
-            let earlier = at.checked_sub(1).and_then(|i| uses.get(i)).copied();
-            let later = uses.get(at + 1).copied();
+            // Nothing is left of a run when the next begins.
+            let run = |e: u32| self.index.execution(self.events.start(e));
+            let near = |i: usize| uses.get(i).copied().filter(|&u| run(u) == run(e));
+            let (earlier, later) = (at.checked_sub(1).and_then(near), near(at + 1));
             for (side, pair) in [(0, earlier.map(|b| (b, b, e))), (1, later.map(|a| (a, e, a)))] {
                 let Some((other, first, second)) = pair else { continue };
                 let banks = banks::linked(&self.index.spec(first).banks, &self.index.spec(second).banks);

@@ -162,3 +162,58 @@ impl Asking<'_> {
         chain
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Engine;
+    use crate::query::sketch::Sketch;
+
+    proptest! {
+        #[test]
+        fn gaps_are_where_nothing_but_waits_runs(
+            marks in prop::collection::vec((0i64..200, 0u64..20, prop::bool::weighted(0.3)), 1..30),
+            from in -5i64..210,
+            length in 1i64..120,
+        ) {
+            let mut sketch = Sketch::default();
+            for (start, length, wait) in &marks {
+                let name = if *wait { "EVENT_SEMAPHORE" } else { "MATMUL" };
+                sketch.instruction(0, Engine::Tensor, name, *start, *length);
+            }
+            let store = sketch.store();
+            let table = &store.events[0];
+            let (lane, whole) = (table.groups[0].sequence.of(table), store.whole());
+            // One nanosecond at a time; work without length cuts a gap in two.
+            let works = |t: i64| marks.iter().any(|(s, l, wait)| !wait && (*s..*s + *l as i64).contains(&t));
+            let cut = |t: i64| marks.iter().any(|(s, _, wait)| !wait && *s == t);
+            let mut expected: Vec<(i64, i64)> = Vec::new();
+            for t in (whole.start..whole.end).filter(|t| !works(*t)) {
+                match expected.last_mut() {
+                    Some(gap) if gap.1 == t && !cut(t) => gap.1 = t + 1,
+                    _ => expected.push((t, t + 1)),
+                }
+            }
+            let window = Window::new(from, from + length);
+            let inside = |g: &&(i64, i64)| g.1 > window.start.max(whole.start) && g.0 < window.end.min(whole.end);
+            let overlapping: Vec<(i64, i64)> = expected.iter().filter(inside).copied().collect();
+            let found: Vec<Gap> = gaps(lane, whole, window).collect();
+            if window.start < whole.end && window.end > whole.start {
+                prop_assert_eq!(found.iter().map(|g| (g.start, g.end)).collect::<Vec<_>>(), overlapping);
+            }
+            for t in whole.start..whole.end {
+                let at = expected.iter().find(|g| (g.0..g.1).contains(&t));
+                prop_assert_eq!(gap_at(lane, whole, t).map(|g| (g.start, g.end)), at.copied(), "at {}", t);
+            }
+            let after = expected.iter().find(|g| g.0 > from && g.1 - g.0 >= 3);
+            prop_assert_eq!(next(lane, whole, from, 3).map(|g| (g.start, g.end)), after.copied());
+            let before = expected.iter().rev().find(|g| g.0 < from && g.1 - g.0 >= 3);
+            prop_assert_eq!(previous(lane, whole, from, 3).map(|g| (g.start, g.end)), before.copied());
+            let most = found.iter().map(|g| g.end.min(window.end) - g.start.max(window.start)).max();
+            let longest = longest(lane, whole, window).map(|g| g.end.min(window.end) - g.start.max(window.start));
+            prop_assert_eq!(longest, most);
+        }
+    }
+}

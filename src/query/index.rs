@@ -79,6 +79,8 @@ pub struct CauseIndex {
     pub transfers: Transfers,
     /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
     pub(super) bank_uses: FxHashMap<(Option<i64>, u8), Vec<u32>>,
+    /// Starts of the executions, in order.
+    executions: Vec<Nanos>,
     /// Whether the profile records changes of semaphores at all.
     pub has_updates: bool,
     /// What is not recorded, and what would record it; what could not be put together.
@@ -115,6 +117,7 @@ impl CauseIndex {
             sources: vec![String::new()],
             transfers: Transfers::default(),
             bank_uses: FxHashMap::default(),
+            executions: executions(store),
             has_updates: false,
             notes: Vec::new(),
         };
@@ -348,7 +351,7 @@ impl CauseIndex {
     }
 
     fn add_bank_uses(&mut self, store: &Store, events: &EventTable) {
-        if store.graph.as_ref().is_some_and(|g| g.kinds.iter().any(|k| k == SAME_BANK)) {
+        if store.graph.as_ref().is_some_and(|g| g.has_kind(SAME_BANK)) {
             return;
         }
         for stream in &self.streams {
@@ -383,6 +386,11 @@ impl CauseIndex {
 
     fn transfers_issued(&self) -> bool {
         self.specs.iter().any(|s| s.sync.transfer.is_some())
+    }
+
+    /// Which execution a moment belongs to, counted from the first.
+    pub(super) fn execution(&self, time: Nanos) -> usize {
+        self.executions.partition_point(|start| *start <= time)
     }
 
     /// The table of instructions.
@@ -439,6 +447,13 @@ impl CauseIndex {
             owner => format!("{sync} ({owner})"),
         }
     }
+}
+
+fn executions(store: &Store) -> Vec<Nanos> {
+    let Some(table) = store.table("ExecutionInfo") else { return Vec::new() };
+    let mut starts: Vec<Nanos> = (0..table.len() as u32).map(|e| table.start(e)).collect();
+    starts.sort_unstable();
+    starts
 }
 
 fn class(opcode: &str) -> Class {

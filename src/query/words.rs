@@ -147,8 +147,13 @@ impl Asking<'_> {
             (Some(How::Trigger), _) if piece.actor != piece.held => format!("issued by {}", name(piece.actor)),
             (Some(How::Trigger), _) => format!("{} under way", name(piece.held)),
             (Some(how), _) => {
-                let by = piece.cause.and_then(|c| c.actor);
-                format!("{}: {} {}", name(piece.held), self.how_text(&how), name(by))
+                let (held, by) = (name(piece.held), name(piece.cause.and_then(|c| c.actor)));
+                match how {
+                    How::Order => format!("{held} after {by}"),
+                    How::Issue => format!("{held} issued after {by}"),
+                    How::Occupied => format!("{held} when {by} had been taken in"),
+                    how => format!("{held} after {by} ({})", self.how_text(&how)),
+                }
             }
             (None, _) => format!("issued by {}", name(piece.actor)),
         }

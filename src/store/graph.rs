@@ -84,6 +84,13 @@ impl Graph {
         self.successors.targets.len()
     }
 
+    /// Whether any edge is of this kind; [`Graph::kinds`] may list kinds that no edge has.
+    #[must_use]
+    pub fn has_kind(&self, name: &str) -> bool {
+        let wanted = self.kinds.iter().position(|kind| kind == name).and_then(|kind| u8::try_from(kind).ok());
+        wanted.is_some_and(|kind| self.successors.kinds.contains(&kind))
+    }
+
     /// The node of a table's row.
     #[must_use]
     pub fn node(&self, table: &str, row: u32) -> Option<Node> {

@@ -1,5 +1,7 @@
 //! Why things waited: on real captures as older tools wrote them, on generated profiles, and on the demo.
 
+mod cli;
+mod generated;
 mod oracles;
 mod truth;
 

@@ -75,7 +75,7 @@ fn the_worked_example_is_explained() {
     let weights = asking.blocker(Actor::Instruction(matmul)).expect("a cause").1;
     assert_eq!(asking.name(weights), "LDWEIGHTS pc 111 on Tensor(nc0)");
     let why = asking.why(weights);
-    assert_eq!(why.text, "S[34] (qSyncDynamicHW)>=16 ← transfer on qSyncDynamicHW(nc0)");
+    assert_eq!(why.text, "S[34] (qSyncDynamicHW)>=16 ← transfer on qSyncDynamicHW(nc0) from pc 61");
     assert_eq!((why.lag, why.basis, why.residual), (69_443 - 69_338, Basis::Derived, Residual::Ordinary));
     let dma = why.by.expect("a transfer");
     assert!(asking.unblocked(dma).contains(&weights));

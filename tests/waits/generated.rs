@@ -1,0 +1,181 @@
+//! The demo and generated profiles: every event in them has a true cause.
+
+use std::collections::BTreeSet;
+
+use neuron_scope::demo;
+use neuron_scope::query::blame::{Blame, Blamed};
+use neuron_scope::query::causes::{Actor, Asking, How};
+use neuron_scope::query::dependencies::Kind;
+use neuron_scope::query::gaps;
+use neuron_scope::query::index::CauseIndex;
+use neuron_scope::query::residual::Residual;
+use neuron_scope::query::semaphores::SyncKey;
+use neuron_scope::store::Store;
+
+use super::{corpus, open};
+
+fn demo() -> (tempfile::TempDir, Store, CauseIndex) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = demo::write(dir.path()).expect("the demo");
+    let (store, index) = open(&path);
+    (dir, store, index)
+}
+
+#[test]
+fn the_demo_tells_why_everything_waited() {
+    let (_dir, store, index) = demo();
+    assert!(index.notes.is_empty(), "{:?}", index.notes);
+    let asking = Asking::new(&store, &index);
+    let events = store.table("Instruction").expect("instructions");
+    let executions = store.table("ExecutionInfo").map_or(1, |t| t.len());
+    let (mut semaphores, mut unexplained) = (0, 0);
+    for e in 0..events.len() as u32 {
+        let actor = Actor::Instruction(e);
+        let causes = asking.causes(actor);
+        for cause in &causes.causes {
+            assert!(cause.satisfied <= events.start(e));
+            if let (How::Semaphore { .. }, Some(by)) = (cause.how, cause.actor) {
+                semaphores += 1;
+                assert!(asking.span(by).1 <= events.start(e), "{}", asking.name(actor));
+            }
+        }
+        assert!(asking.blocker(actor).is_none_or(|(_, by)| !asking.passes(by)));
+        // Nothing but the pause between executions is without a cause.
+        if matches!(asking.start_residual(actor), Some((_, Residual::Unexplained))) {
+            unexplained += 1;
+        }
+    }
+    assert!(semaphores > 500, "{semaphores}");
+    let engines = index.streams.len();
+    assert!(unexplained <= engines * executions, "{unexplained} of {} starts", events.len());
+    for group in &events.groups {
+        let lane = group.sequence.of(events);
+        let whole = store.whole();
+        let blame = Blame::new(&asking, lane, whole);
+        let idle: u64 = blame.shares(whole).iter().map(|s| s.ns).sum();
+        assert_eq!(idle, whole.length() - lane.active(whole));
+    }
+}
+
+#[test]
+fn the_demos_transfers_have_whole_lives() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let rows = store.table("DmaPacketAggregated").expect("transfers").len();
+    assert_eq!(index.transfers.list.len(), rows);
+    let mut woke = 0;
+    for t in 0..rows as u32 {
+        let life = asking.life(t);
+        let (_, issued) = life.issued.expect("an instruction started it");
+        let completed = life.completed.expect("its semaphore rose");
+        assert!(issued <= life.started && life.ended <= completed, "{life:?}");
+        assert!(life.woke.iter().all(|(e, _)| store.table("Instruction").expect("a table").end(*e) >= completed));
+        woke += usize::from(!life.woke.is_empty());
+        let stages = life.stages(Actor::Transfer(t));
+        assert!(stages.windows(2).all(|w| w[0].end == w[1].start));
+        let issuer = asking.neighbours(Actor::Transfer(t)).predecessors;
+        let trigger =
+            issuer.iter().find(|d| d.recorded.iter().any(|(kind, name)| *kind == Kind::DmaTrigger && name.is_none()));
+        assert_eq!(trigger.map(|d| d.actor), life.issued.map(|(e, _)| Actor::Instruction(e)));
+    }
+    // Outputs and what is spilled for good wake nobody.
+    assert!(woke * 3 > rows, "{woke} of {rows} wake someone");
+}
+
+#[test]
+fn what_blocked_an_event_unblocked_it() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let events = store.table("Instruction").expect("instructions");
+    let (mut found, mut all) = (0, 0);
+    for e in (0..events.len() as u32).step_by(5) {
+        let actor = Actor::Instruction(e);
+        if asking.passes(actor) {
+            continue;
+        }
+        let Some((_, by)) = asking.blocker(actor) else { continue };
+        all += 1;
+        found += usize::from(asking.unblocked(by).contains(&actor));
+    }
+    assert!(all > 500 && found * 100 >= all * 99, "{found} of {all}");
+}
+
+#[test]
+fn banks_are_derived_where_flow_does_not_link_them() {
+    let Some(old) = corpus("parquet/schema_7_4/llama_tp8_nc0@latest") else { return };
+    let Some(new) = corpus("parquet/base/llama_tp8_nc0@latest") else { return };
+    let edges = |path: &std::path::Path, recorded: bool| {
+        let (store, index) = open(path);
+        let asking = Asking::new(&store, &index);
+        let id = |actor| store.id_of(asking.event(actor));
+        let mut found = BTreeSet::new();
+        for e in 0..store.table("Instruction").expect("instructions").len() as u32 {
+            let actor = Actor::Instruction(e);
+            for dependency in asking.neighbours(actor).predecessors {
+                let mut kinds: Vec<&Kind> = dependency.derived.iter().collect();
+                if recorded {
+                    kinds = dependency.recorded.iter().map(|(kind, _)| kind).collect();
+                }
+                for kind in kinds {
+                    if let Kind::SameBank(banks) = kind {
+                        assert!(*banks != 0, "the bank is known");
+                        found.insert((id(dependency.actor), id(actor), *banks));
+                    }
+                }
+            }
+        }
+        found
+    };
+    let (derived, recorded) = (edges(&old, false), edges(&new, true));
+    assert!(recorded.len() > 100);
+    let only =
+        |a: &BTreeSet<(i128, i128, u8)>, b: &BTreeSet<(i128, i128, u8)>| a.difference(b).copied().collect::<Vec<_>>();
+    assert_eq!((only(&derived, &recorded), only(&recorded, &derived)), (Vec::new(), Vec::new()), "derived, recorded");
+}
+
+#[test]
+fn semaphores_can_be_followed() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let mut seen = 0;
+    for (key, track) in &index.syncs {
+        for i in 0..track.len() {
+            for waiter in asking.met_by(SyncKey { ..*key }, i) {
+                seen += 1;
+                let waits = &index.spec(waiter).sync.waits;
+                assert!(waits.iter().any(|c| c.sync == key.sync && c.is_met(track.value(i))));
+            }
+        }
+    }
+    assert!(seen > 500, "{seen}");
+}
+
+#[test]
+fn generated_profiles_wait_as_spans_and_are_explained_all_the_same() {
+    let Some(path) = corpus("parquet/lnc1/llama_tp8_nc0@latest") else { return };
+    let (store, index) = open(&path);
+    let asking = Asking::new(&store, &index);
+    let events = store.table("Instruction").expect("instructions");
+    let mut blamed: BTreeSet<&str> = BTreeSet::new();
+    for group in &events.groups {
+        let lane = group.sequence.of(events);
+        for gap in gaps::gaps(lane, store.whole(), store.whole()) {
+            let chain = asking.gap_chain(&gap);
+            assert_eq!(chain.total(), gap.length());
+            for piece in &chain.pieces {
+                blamed.insert(match asking.blamed(piece) {
+                    Blamed::Engine(_) => "engine",
+                    Blamed::Queue(_) => "queue",
+                    Blamed::Bank(..) => "bank",
+                    Blamed::Semaphore(_) => "semaphore",
+                    Blamed::Unrecorded(_) => "unrecorded",
+                    Blamed::Dispatch => "dispatch",
+                    Blamed::Nothing => "nothing",
+                });
+            }
+        }
+    }
+    for kind in ["engine", "queue", "semaphore", "dispatch"] {
+        assert!(blamed.contains(kind), "{blamed:?}");
+    }
+}
