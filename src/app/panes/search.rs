@@ -36,6 +36,9 @@ const TELLING: [&str; 5] = ["symbolic_operands", "operands", "variable", "nc_lat
 const ORDERS: [(usize, Option<SortKey>); 4] =
     [(1, None), (2, Some(SortKey::Duration)), (3, Some(SortKey::Track)), (4, Some(SortKey::Name))];
 
+/// Rows of a pane on a large screen.
+const MOST_LINES: usize = 60;
+
 /// The pane.
 pub struct SearchPane {
     /// What is listed, and which generation of the search that is.
@@ -146,7 +149,8 @@ impl SearchPane {
 
     /// Has the columns that the index does not hold read for the rows on the screen.
     fn tell(&mut self, app: &mut App) {
-        let rows = self.rows(app, self.top(), usize::from(self.lines.get()).max(1));
+        // The pane may be larger when it is drawn next.
+        let rows = self.rows(app, self.top(), usize::from(self.lines.get()).max(MOST_LINES));
         if rows.is_empty() || app.search.told.as_ref().is_some_and(|(of, _)| *of == rows) {
             return;
         }
