@@ -100,7 +100,6 @@ impl App {
             warnings: self.warning_count(),
             progress: progress.as_deref(),
             figures: &self.shown.figures,
-            core: self.scene.node().and_then(|n| n.core),
         };
         header.draw(self.regions.header, &self.look.theme, self.look.glyphs, buffer);
     }

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::place::track_name;
-use super::queue_name;
 use super::related::{Reference, references};
 use super::units::{formatted, raw, unit_of};
-use crate::model::{Field, Value};
+use crate::model::{Field, Value, queue};
 use crate::store::{EventRef, Problem, Store, flag};
 
 /// A column of a row.
@@ -143,8 +142,8 @@ fn of_fields(store: &Store, table: &str, row: u32, fields: &[Field]) -> Details 
 fn note(table: &str, field: &Field) -> Option<String> {
     let text = field.value.as_str();
     match field.name.as_str() {
-        "queue_name" | "dma_queue_name" | "queue" => text.and_then(queue_name::explain),
-        "name" if table == "DmaQueuesInfo" => text.and_then(queue_name::explain),
+        "queue_name" | "dma_queue_name" | "queue" => text.and_then(queue::explain),
+        "name" if table == "DmaQueuesInfo" => text.and_then(queue::explain),
         "queue_type" => Some(
             match text? {
                 "instruction" => "instruction fetch",

@@ -50,8 +50,6 @@ pub struct Emphases {
     pub named: Option<(u16, u32)>,
     /// The matches of a search, which stand out as [`Emphasis::Match`].
     pub matches: Option<Arc<Matches>>,
-    /// Whether all other events are dimmed.
-    pub dim_others: bool,
 }
 
 impl Emphases {

@@ -16,7 +16,6 @@ pub mod life;
 pub mod locate;
 pub mod marks;
 pub mod place;
-pub mod queue_name;
 pub mod rates;
 pub mod reach;
 pub mod related;

@@ -173,7 +173,7 @@ fn spill(store: &Store, cache: &TrackCache, window: Window) -> Option<f64> {
         for group in &table.groups {
             let moved = group.sequence.of(table).sum(bytes, window);
             all += moved;
-            if queue::meaning(&group.key.name).1 == Purpose::SpillReload {
+            if queue::meaning(&group.key.name).1 == Some(Purpose::SpillReload) {
                 spilled += moved;
             }
         }
@@ -181,7 +181,7 @@ fn spill(store: &Store, cache: &TrackCache, window: Window) -> Option<f64> {
     }
     let (index, table) = store.table_index("DmaPacket").zip(store.table("DmaPacket"))?;
     let (bytes, queues) = (table.measure_index(Measure::Bytes)?, table.label(LabelKind::Queue)?);
-    let spills: Vec<bool> = queues.entries.iter().map(|q| queue::meaning(q).1 == Purpose::SpillReload).collect();
+    let spills: Vec<bool> = queues.entries.iter().map(|q| queue::meaning(q).1 == Some(Purpose::SpillReload)).collect();
     let own = || (0u32..).zip(&table.groups).filter(|(_, g)| !g.key.name.starts_with(super::tracks::HOST_DEVICE));
     let all: f64 = own().map(|(_, g)| g.sequence.of(table).sum(bytes, window)).sum();
     let spilled = if spills.contains(&true) {

@@ -32,8 +32,6 @@ pub struct Header<'a> {
     pub progress: Option<&'a str>,
     /// The figures of the window.
     pub figures: &'a Figures,
-    /// The core whose engines are shown, where there are several.
-    pub core: Option<i64>,
 }
 
 /// A piece of a line: the higher the rank, the sooner it is left out where there is no room.

@@ -133,7 +133,7 @@ impl Timeline<'_> {
                 let flat = |&s: &f32| (s > 0.0).then(|| Level { min: 0.0, mean: f64::from(s), max: f64::from(s) });
                 let found: Vec<Option<Level>> = shares.iter().map(flat).collect();
                 let color = if line.node.label == "DMA" { theme.engine_dma } else { theme.counter };
-                levels::draw(self, row, &found, (0.0, 1.0), |_| color, buffer);
+                levels::draw(self, row, &found, line.node.scale, |_| color, buffer);
             }
             Body::Events { table: index, cells, steps } => {
                 let Some(table) = self.store.events.get(usize::from(*index)) else { return };

@@ -355,16 +355,15 @@ fn purpose(queue: &str, test: &Test) -> bool {
     if queue.is_empty() {
         return test.is_empty_text();
     }
-    let purpose = queue::meaning(queue).1;
+    let Some(purpose) = queue::meaning(queue).1 else { return test.text(b"other") };
     let short: &[&str] = match purpose {
         Purpose::InputOutput => &["io", "input", "output"],
-        Purpose::Parameters => &["parameters", "weights"],
+        Purpose::Parameters | Purpose::ProgrammedParameters | Purpose::Weights => &["parameters", "weights"],
         Purpose::SpillReload => &["spill", "reload"],
         Purpose::SoftwareDynamic => &["dynamic", "software"],
         Purpose::HardwareDynamic => &["dynamic", "hardware"],
-        Purpose::Collectives => &["collectives"],
         Purpose::Instructions => &["instructions"],
-        Purpose::Other => &["other"],
+        _ => &[],
     };
     std::iter::once(purpose.text()).chain(short.iter().copied()).any(|text| test.text(text.as_bytes()))
 }

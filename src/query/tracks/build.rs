@@ -165,7 +165,9 @@ impl<'a> Build<'a> {
             true => Some(self.cache.activity(self.store, &key, tracks)),
             false => self.cache.known_activity(&key),
         };
-        self.node(id).content = Content::Group(activity);
+        let peak = activity.as_ref().map_or(1.0, |a| a.peak());
+        let node = self.node(id);
+        (node.content, node.scale) = (Content::Group(activity), (0.0, peak));
     }
 
     fn items(&self) -> Vec<Item> {

@@ -317,6 +317,14 @@ impl Activity {
         cells.iter().map(|&c| (self.active.integral(c) / c.length() as f64 / most) as f32).collect()
     }
 
+    /// The greatest share of the tracks that are ever active at once, above 0, as far as buckets tell: what a row of
+    /// shares is scaled to.
+    #[must_use]
+    pub fn peak(&self) -> f64 {
+        let most = self.tracks.len().max(1) as f64;
+        self.active.peak().filter(|&peak| peak > 0.0).map_or(1.0, |peak| (peak / most).min(1.0))
+    }
+
     /// The mean share of the tracks that are active in `window`, exact: 0 to 1.
     #[must_use]
     pub fn share(&self, store: &Store, window: Window) -> f64 {

@@ -198,7 +198,7 @@ pub struct Node {
     pub kind: Kind,
     /// The unit of what it shows, for counters.
     pub quantity: Quantity,
-    /// The least and greatest value its row is scaled to, for counters: the same at every zoom.
+    /// The least and greatest value its row is scaled to, for counters and shares: the same at every zoom.
     pub scale: (f64, f64),
     /// The physical core, where it belongs to one.
     pub core: Option<i64>,
