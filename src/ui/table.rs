@@ -145,7 +145,7 @@ mod tests {
         let up = Look::default().glyphs.up;
         assert_eq!(
             draw(40),
-            (format!(" time{up}  name                    note"), "  1 ns  a\\x1blong name of a…  note".into())
+            (format!(" time{up}  name                    note"), "  1 ns  a\\x1blong name of a t…  note".into())
         );
         assert_eq!(draw(22), (format!(" time{up}  name"), "  1 ns  a\\x1blong name…".into()));
     }
