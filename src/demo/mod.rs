@@ -1,7 +1,7 @@
 //! The built-in demo profile: small, complete, and the same each time.
 //!
-//! A program for two cores ([`workload`], written with [`builder`]) is run twice by a small event simulation
-//! ([`schedule`]) whose engines, semaphores and DMA engines behave like the device's; [`tables`] writes down what
+//! A program for two cores (`workload`, written with `builder`) is run twice by a small event simulation
+//! (`schedule`) whose engines, semaphores and DMA engines behave like the device's; `tables` writes down what
 //! happened. Everything in the tables therefore has a true cause somewhere else in the tables.
 
 mod builder;

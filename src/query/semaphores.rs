@@ -115,7 +115,7 @@ impl SyncTrack {
         self.values[i]
     }
 
-    /// Who made the `i`-th change; see [`super::causes::CauseIndex::sources`]. Panics when there is none.
+    /// Who made the `i`-th change; see `sources`. Panics when there is none.
     #[must_use]
     pub fn source(&self, i: usize) -> u8 {
         self.sources[i]

@@ -153,7 +153,7 @@ fn an_area_is_exported_with_its_tracks_only() {
         inside += 1;
         true
     });
-    assert!(inside > 0 && (inside as usize) < table.len());
+    assert!(inside > 0 && inside < table.len());
     assert_eq!(text.lines().count(), inside + 1, "{}", said(&app));
     press(&mut app, "enosuchtable");
     press(&mut app, "<Esc>e<Down>NoSuchTable<Enter>");

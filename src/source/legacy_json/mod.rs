@@ -3,12 +3,12 @@
 //! The file is one object; each of its keys holds a list of rows. Nothing about it is certain: lists come in any order,
 //! rows in any order of time, keys of a row in any order; numbers may be text and text numbers; a large one has a
 //! gigabyte per 250,000 instructions and may have been cut off. So it is read in one pass through a window that moves
-//! along ([`input`]), by a tokenizer that interprets only what is needed ([`token`]), into columns ([`gather`]); those
-//! become tables under the schema's names ([`assemble`]), and every row's place is kept, so that [`rows`] can show all of
+//! along (`input`), by a tokenizer that interprets only what is needed (`token`), into columns (`gather`); those
+//! become tables under the schema's names (`assemble`), and every row's place is kept, so that `rows` can show all of
 //! it when a person asks.
 //!
 //! Times are the file's own, from its own zero, in nanoseconds. Only if the metadata show them to be picoseconds are they
-//! divided; see `unit` in [`assemble`].
+//! divided; see `unit` in `assemble`.
 
 mod assemble;
 mod dma;
