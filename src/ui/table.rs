@@ -147,6 +147,6 @@ mod tests {
             draw(40),
             (format!(" time{up}  name                    note"), "  1 ns  a\\x1blong name of a t…  note".into())
         );
-        assert_eq!(draw(22), (format!(" time{up}  name"), "  1 ns  a\\x1blong name…".into()));
+        assert_eq!(draw(22), (format!(" time{up}  name"), "  1 ns  a\\x1blong nam…".into()));
     }
 }
