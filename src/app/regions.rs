@@ -113,7 +113,7 @@ impl App {
     /// The panes for which there is room.
     fn shown_panes(&self) -> Vec<PaneKind> {
         let shown = self.panes.shown();
-        let both = self.panes.beside && self.screen.width >= BESIDE;
+        let both = self.panes.beside && !self.panes.maximized && self.screen.width >= BESIDE;
         match (shown.len() > 1 && !both, self.panes.focused().or(shown.last().copied())) {
             (true, Some(one)) => vec![one],
             _ => shown.to_vec(),

@@ -95,12 +95,9 @@ async fn ready(events: &mut EventStream) -> Option<Option<io::Result<Event>>> {
 }
 
 impl Runner {
-    fn begin(mut setup: Setup) -> io::Result<Runner> {
+    fn begin(setup: Setup) -> io::Result<Runner> {
         let session = Session::enter(setup.start.mouse)?;
         let lookup = |name: &str| std::env::var(name).ok();
-        if setup.detect_background {
-            setup.start.look.theme = Theme::for_terminal(background::detect(background::PATIENCE, lookup));
-        }
         let writer = session.writer()?;
         let ascii = setup.start.look.glyphs.ascii;
         let mut app = App::new(setup.start);
@@ -109,7 +106,7 @@ impl Runner {
             Begin::Recent => app.act(&super::action::Action::Open(None)),
         }
         let (jobs, news) = Jobs::new();
-        Ok(Runner {
+        let mut runner = Runner {
             colors: ColorMap::new(setup.depth, app.look.theme.background),
             app,
             jobs,
@@ -124,7 +121,14 @@ impl Runner {
             dirty: true,
             drawn: None,
             signal: None,
-        })
+        };
+        // The profile is being read while the terminal thinks about its background.
+        runner.carry_out()?;
+        if setup.detect_background {
+            runner.app.look.theme = Theme::for_terminal(background::detect(background::PATIENCE, lookup));
+            runner.repaint();
+        }
+        Ok(runner)
     }
 
     fn now(&self) -> Duration {

@@ -294,3 +294,20 @@ fn another_profile_can_be_opened_and_a_bad_one_costs_nothing() {
     press(&mut app, &format!(":open {}<Enter>", DEMO.display()));
     assert_eq!(current(&app), "TensorMatrix(nc0)");
 }
+
+#[test]
+fn panes_stand_side_by_side_where_there_is_room_and_one_can_have_it_all() {
+    let mut app = demo(SIZE);
+    press(&mut app, "www.<Space>b");
+    assert_eq!(app.app.panes.shown().len(), 2);
+    let halves =
+        |app: &Headless| text(app.buffer(), false).lines().nth(34).is_some_and(|l| l.chars().nth(59) == Some('│'));
+    assert!(halves(&app));
+    press(&mut app, "Z");
+    let shown = text(app.buffer(), false);
+    assert!(!halves(&app) && !shown.contains("overview"), "{shown}");
+    press(&mut app, "<Esc>");
+    assert!(halves(&app) && text(app.buffer(), false).contains("overview"));
+    press(&mut app, "<Space>b");
+    assert_eq!(app.app.panes.shown().len(), 1);
+}
