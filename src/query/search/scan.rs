@@ -35,7 +35,8 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// The time after which first results are reported; each later report takes twice as long to come.
+/// The time after which what has been found is reported, unless something is found before; each later report takes
+/// twice as long to come.
 const FIRST_REPORT: Duration = Duration::from_millis(40);
 
 /// Runs a query. `report` receives what has been found so far, a few times, from any thread; what it has seen stays
@@ -60,10 +61,10 @@ pub fn run(
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            scan.search(rows.clone());
+            let hit = scan.search(rows.clone());
             let done = done.fetch_add(rows.len(), Ordering::Relaxed) + rows.len();
             if let Ok(mut due) = reports.try_lock()
-                && due.0.elapsed() >= due.1
+                && (due.0.elapsed() >= due.1 || (hit && due.1 == FIRST_REPORT))
                 && (done as u64) < total
             {
                 report(found(), Progress { done: done as u64, total });
@@ -133,7 +134,7 @@ impl<'a> TableScan<'a> {
             return scan;
         }
         scan.pieces = match store.pieces(&events.name) {
-            Ok(pieces) => pieces,
+            Ok(pieces) => with_head(pieces),
             Err(problem) => {
                 scan.problems = Mutex::new(vec![problem]);
                 return scan;
@@ -165,20 +166,26 @@ impl<'a> TableScan<'a> {
 
     /// What has been found so far.
     fn events(&self) -> Bits {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        // Copied, since other threads go on.
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.pieces.is_empty() && !has_cold(&self.plan.expr) {
-            return found.clone();
+            return found;
         }
-        let found = found.clone();
+        if found.is_empty() {
+            return Bits::none(self.events.len());
+        }
         Bits::par_where(self.events.len(), |e| found.has(self.events.rows[e] as usize))
     }
 
-    fn search(&self, rows: Range<u32>) {
+    /// Searches the rows of a piece; whether it found any.
+    fn search(&self, rows: Range<u32>) -> bool {
         let all = Bits::all(rows.len());
         let found = self.piece(&self.expr, &rows, &all);
-        if !found.is_empty() {
+        let any = !found.is_empty();
+        if any {
             self.found.lock().unwrap_or_else(PoisonError::into_inner).or_at(&found, rows.start as usize);
         }
+        any
     }
 
     /// Which of the rows of a piece that are still `open` satisfy a condition.
@@ -252,6 +259,17 @@ impl<'a> TableScan<'a> {
         found.and(open);
         found
     }
+}
+
+/// The pieces with a short one to begin with, so that the first results come at once.
+fn with_head(mut pieces: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    const HEAD: u32 = 1 << 13;
+    if let Some(first) = pieces.first_mut().filter(|first| first.len() as u32 > 2 * HEAD) {
+        let head = first.start..first.start + HEAD;
+        first.start = head.end;
+        pieces.insert(0, head);
+    }
+    pieces
 }
 
 fn has_cold(expr: &Expr<Leaf>) -> bool {

@@ -179,8 +179,8 @@ pub enum Loaded {
     Values(ArrayRef),
 }
 
-/// A column of a piece: table, column, first row.
-type Key = (String, String, u32);
+/// A column of a piece: table, column, rows.
+type Key = (String, String, Range<u32>);
 
 /// Text columns read before, up to a number of bytes; what does not fit is read again each time.
 #[derive(Debug)]
@@ -222,7 +222,7 @@ impl TextCache {
         rows: Range<u32>,
     ) -> Result<Vec<Option<Loaded>>, Problem> {
         let mut loaded: Vec<Option<Loaded>> =
-            columns.iter().map(|column| self.get(table, column, rows.start).map(Loaded::Text)).collect();
+            columns.iter().map(|column| self.get(table, column, &rows).map(Loaded::Text)).collect();
         let missing: Vec<&str> =
             columns.iter().zip(&loaded).filter(|(_, found)| found.is_none()).map(|(column, _)| *column).collect();
         if missing.is_empty() {
@@ -232,37 +232,37 @@ impl TextCache {
         let (batch, _) = store.read(table, rows.clone(), &missing)?;
         for (column, slot) in columns.iter().zip(&mut loaded) {
             if let (None, Some(array)) = (&slot, batch.column_by_name(column)) {
-                *slot = self.of_array(table, column, rows.start, array);
+                *slot = self.of_array(table, column, &rows, array);
             }
         }
         Ok(loaded)
     }
 
-    fn of_array(&self, table: &str, column: &str, first_row: u32, array: &ArrayRef) -> Option<Loaded> {
+    fn of_array(&self, table: &str, column: &str, rows: &Range<u32>, array: &ArrayRef) -> Option<Loaded> {
         let coded = matches!(array.data_type(), DataType::Dictionary(_, _));
         if !coded && ColumnKind::of(array.data_type()) != ColumnKind::Text {
             return Some(Loaded::Values(array.clone()));
         }
         let text = TextColumn::of(array.as_ref()).map(Arc::new)?;
-        self.keep(table, column, first_row, &text);
+        self.keep(table, column, rows, &text);
         Some(Loaded::Text(text))
     }
 
-    /// The column of the piece that begins at `first_row`, if it is kept.
+    /// The column of a piece, if it is kept.
     #[must_use]
-    fn get(&self, table: &str, column: &str, first_row: u32) -> Option<Arc<TextColumn>> {
+    fn get(&self, table: &str, column: &str, rows: &Range<u32>) -> Option<Arc<TextColumn>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(&(table.to_string(), column.to_string(), first_row)).cloned()
+        kept.get(&(table.to_string(), column.to_string(), rows.clone())).cloned()
     }
 
     /// Keeps a column where it is worth it and there is room.
-    fn keep(&self, table: &str, column: &str, first_row: u32, text: &Arc<TextColumn>) {
+    fn keep(&self, table: &str, column: &str, rows: &Range<u32>, text: &Arc<TextColumn>) {
         let size = text.size();
         if !text.repeats() || self.used().saturating_add(size) > self.most {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.insert((table.to_string(), column.to_string(), first_row), text.clone()).is_none() {
+        if kept.insert((table.to_string(), column.to_string(), rows.clone()), text.clone()).is_none() {
             self.used.fetch_add(size, Ordering::Relaxed);
         }
     }
@@ -307,6 +307,7 @@ mod tests {
 
     #[test]
     fn only_what_repeats_is_kept_and_only_while_there_is_room() {
+        let rows = 0..20_000;
         let column = |text: &dyn Fn(usize) -> String| {
             let texts: Vec<String> = (0..20_000).map(text).collect();
             let array = BinaryArray::from_vec(texts.iter().map(String::as_bytes).collect());
@@ -316,11 +317,11 @@ mod tests {
         let cache = TextCache::with_capacity(few.size() * 3 / 2);
         let distinct = column(&|i| i.to_string());
         assert!(distinct.keys.is_none());
-        cache.keep("T", "a", 0, &distinct);
-        assert!(cache.get("T", "a", 0).is_none());
-        cache.keep("T", "b", 0, &few);
-        assert_eq!(cache.get("T", "b", 0).unwrap().rows(), 20_000);
-        cache.keep("T", "c", 0, &few);
-        assert!(cache.get("T", "c", 0).is_none(), "it is full");
+        cache.keep("T", "a", &rows, &distinct);
+        assert!(cache.get("T", "a", &rows).is_none());
+        cache.keep("T", "b", &rows, &few);
+        assert_eq!(cache.get("T", "b", &rows).unwrap().rows(), 20_000);
+        cache.keep("T", "c", &rows, &few);
+        assert!(cache.get("T", "c", &rows).is_none(), "it is full");
     }
 }
