@@ -145,7 +145,8 @@ impl CauseIndex {
         store.scan(&events.name, &columns, &|batch: Batch| {
             let mut keys: FxHashMap<[Option<&str>; 3], u32> = FxHashMap::default();
             for i in 0..batch.rows {
-                let Some(event) = events.event_at_row(batch.first_row + i as u32) else { continue };
+                let row = batch.first_row.saturating_add(i as u32);
+                let Some(event) = events.event_at_row(row) else { continue };
                 if let Some(pc) = batch.columns[1].integer(i).and_then(|pc| u32::try_from(pc).ok()) {
                     pcs[event as usize].store(pc, Ordering::Relaxed);
                 }

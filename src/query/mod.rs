@@ -10,6 +10,7 @@ pub mod effects;
 pub mod emphasis;
 pub mod event;
 pub mod export;
+pub mod follow;
 pub mod gaps;
 pub mod index;
 pub mod life;

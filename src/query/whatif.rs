@@ -98,7 +98,7 @@ impl Asking<'_> {
             estimate: (recorded as f64 * scale).round() as u64,
             error: (replayed as f64 - recorded as f64) / recorded.max(1) as f64,
             events: picked.len(),
-            time: picked.iter().map(|a| self.span(*a)).map(|(start, end)| length(start, end)).sum(),
+            time: picked.iter().map(|a| self.span(*a)).fold(0, |sum, (a, b)| sum.saturating_add(length(a, b))),
         })
     }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use neuron_scope::demo;
+use neuron_scope::model::Window;
 use neuron_scope::query::blame::{Blame, Blamed};
 use neuron_scope::query::causes::{Actor, Asking, How};
 use neuron_scope::query::dependencies::Kind;
 use neuron_scope::query::gaps;
 use neuron_scope::query::index::CauseIndex;
 use neuron_scope::query::residual::Residual;
-use neuron_scope::query::semaphores::SyncKey;
 use neuron_scope::store::Store;
 
 use super::{corpus, open};
@@ -137,17 +137,30 @@ fn banks_are_derived_where_flow_does_not_link_them() {
 fn semaphores_can_be_followed() {
     let (_dir, store, index) = demo();
     let asking = Asking::new(&store, &index);
-    let mut seen = 0;
-    for (key, track) in &index.syncs {
-        for i in 0..track.len() {
-            for waiter in asking.met_by(SyncKey { ..*key }, i) {
-                seen += 1;
-                let waits = &index.spec(waiter).sync.waits;
-                assert!(waits.iter().any(|c| c.sync == key.sync && c.is_met(track.value(i))));
+    let whole = store.whole();
+    let (mut met, mut raised, mut changes) = (0, 0, 0);
+    for key in asking.semaphores() {
+        let followed = asking.follow(key, whole, usize::MAX);
+        assert_eq!((followed.before, followed.left_out), (None, 0));
+        for step in &followed.steps {
+            changes += 1;
+            if let Some(by) = step.by {
+                raised += 1;
+                assert!(asking.span(by).1 <= step.time + 100, "{step:?}");
+            }
+            for &waiter in &step.met {
+                met += 1;
+                let (waits, _) = asking.semaphores_of(waiter);
+                assert!(waits.iter().any(|(k, c)| *k == key && c.is_met(step.value)), "{step:?}");
             }
         }
+        let half = Window::new(whole.start, whole.start + whole.length() as i64 / 2);
+        let first = asking.follow(key, half, 3);
+        let all = followed.steps.iter().filter(|s| s.time < half.end).count();
+        assert_eq!(first.steps[..], followed.steps[..all.min(3)]);
+        assert_eq!(first.left_out, all - all.min(3));
     }
-    assert!(seen > 500, "{seen}");
+    assert!(met > 500 && raised * 10 > changes * 8, "{met} met, {raised} of {changes} raised by something known");
 }
 
 #[test]
@@ -178,4 +191,50 @@ fn generated_profiles_wait_as_spans_and_are_explained_all_the_same() {
     for kind in ["engine", "queue", "semaphore", "dispatch"] {
         assert!(blamed.contains(kind), "{blamed:?}");
     }
+}
+
+#[test]
+fn damaged_and_hostile_profiles_are_asked_without_harm() {
+    use std::sync::atomic::AtomicBool;
+
+    use neuron_scope::query::whatif::Changed;
+    use neuron_scope::source::{Opening, discover, open};
+
+    let Some(root) = corpus("parquet") else { return };
+    let cancel = AtomicBool::new(false);
+    let mut asked = 0;
+    for case in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        for found in discover(&case.path()).into_iter().flatten() {
+            let Ok(store) = open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache: None }) else { continue };
+            let Ok(index) = CauseIndex::build(&store, &cancel) else { continue };
+            let asking = Asking::new(&store, &index);
+            let whole = store.whole();
+            let range = asking.range_chain(whole.start, whole.end);
+            assert_eq!(range.total(), whole.length(), "{}", found.path.display());
+            let events = store.table("Instruction").expect("it has an index");
+            for e in (0..events.len() as u32).step_by(397) {
+                let actor = Actor::Instruction(e);
+                let chain = asking.chain(actor, i64::MIN, 1_000);
+                assert_eq!(chain.total(), events.start(e).abs_diff(chain.from), "{}", found.path.display());
+                chain.pieces.iter().for_each(|p| drop(asking.piece_text(p)));
+                drop((asking.why(actor), asking.neighbours(actor), asking.effects(actor), asking.choices(actor)));
+            }
+            for t in (0..index.transfers.list.len() as u32).step_by(31) {
+                drop((asking.life(t), asking.why(Actor::Transfer(t)), asking.reach(Actor::Transfer(t), 3, 100)));
+            }
+            for group in &events.groups {
+                let lane = group.sequence.of(events);
+                let idle: u64 = Blame::new(&asking, lane, whole).shares(whole).iter().map(|s| s.ns).sum();
+                assert_eq!(idle, whole.length() - lane.active(whole), "{}", found.path.display());
+            }
+            // Slow in a test build, and only times can harm it.
+            let name = found.path.to_string_lossy();
+            if ["times_", "end_before", "all_at_once"].iter().any(|case| name.contains(case)) {
+                let changed = Changed::Name("MATMUL".into());
+                assert!(asking.what_if(&changed, 0.5, &cancel).is_some(), "{name}");
+            }
+            asked += 1;
+        }
+    }
+    assert!(asked > 40, "{asked}");
 }
