@@ -6,6 +6,7 @@ use arrow::buffer::ScalarBuffer;
 
 use super::column::Times;
 use super::max_tree::{BLOCK, MaxTree};
+use super::sorted::BlockTimes;
 use crate::model::{Nanos, Window};
 
 /// Numbers: 4 bytes each where that loses nothing, else 8. NaN stands for "not recorded".
@@ -75,8 +76,10 @@ pub struct Counter {
     pub times: Times,
     /// Their values, in the column's unit.
     pub values: Numbers,
-    pub(crate) highest: MaxTree,
-    pub(crate) lowest: MaxTree,
+    /// Time of the first sample of each block.
+    pub(crate) starts: BlockTimes,
+    pub(crate) highest: MaxTree<f64>,
+    pub(crate) lowest: MaxTree<f64>,
     /// Value times nanoseconds from the first sample to the first of each block, where recorded.
     pub(crate) integral: ScalarBuffer<f64>,
     /// Nanoseconds with a recorded value up to there.
@@ -116,7 +119,8 @@ impl Counter {
                 time += held;
             }
         }
-        Counter { key, times, values, highest, lowest, integral: integral.into(), known: known.into() }
+        let starts = BlockTimes::new(times.len(), |i| times.at(i));
+        Counter { key, times, values, starts, highest, lowest, integral: integral.into(), known: known.into() }
     }
 
     /// Number of samples.
@@ -134,16 +138,7 @@ impl Counter {
     /// Number of samples before `time`.
     #[must_use]
     pub fn samples_before(&self, time: Nanos) -> usize {
-        let (mut lo, mut hi) = (0, self.len());
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            if self.times.at(middle) < time {
-                lo = middle + 1;
-            } else {
-                hi = middle;
-            }
-        }
-        lo
+        self.starts.before(time, self.len(), |i| self.times.at(i))
     }
 
     /// The value that holds at `time`; `None` before the first sample and where it is not recorded.

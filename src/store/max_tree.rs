@@ -1,71 +1,75 @@
 //! An implicit tree over blocks of events that finds the event with the greatest key in any range.
 //!
-//! Leaves are blocks of [`BLOCK`] positions; each node holds the position of its greatest key (the first of equals).
+//! Leaves are blocks of [`BLOCK`] positions; each node holds its greatest key and that key's position (the first of
+//! equals). Keeping the keys here means that a query looks at the events themselves only near the ends of its range,
+//! which matters where those lie in a mapped file.
 //! Background: Tristan Hume, "iForests", thume.ca/2021/03/14/iforests.
 
 use std::ops::Range;
 
 use arrow::buffer::ScalarBuffer;
+use arrow::datatypes::ArrowNativeType;
 
 /// Positions per leaf: small enough to scan, large enough that the trees cost next to nothing.
 pub const BLOCK: usize = 32;
 
 /// Argmax over ranges of positions `0..len`.
 #[derive(Clone, Debug)]
-pub struct MaxTree {
+pub struct MaxTree<K: ArrowNativeType> {
     /// All levels, leaves first; level `k + 1` has half as many nodes as level `k`, rounded up.
     nodes: ScalarBuffer<u32>,
+    /// The key of each node.
+    keys: ScalarBuffer<K>,
     len: usize,
 }
 
-impl MaxTree {
+impl<K: ArrowNativeType + PartialOrd> MaxTree<K> {
     /// Builds the tree over `len` positions.
-    pub fn build<K: PartialOrd>(len: usize, key: impl Fn(usize) -> K) -> MaxTree {
+    pub fn build(len: usize, key: impl Fn(usize) -> K) -> MaxTree<K> {
         let leaf = |block: usize| {
-            let mut best = block * BLOCK;
-            let mut best_key = key(best);
-            for i in best + 1..len.min(best + BLOCK) {
+            let mut best = (block * BLOCK, key(block * BLOCK));
+            for i in block * BLOCK + 1..len.min((block + 1) * BLOCK) {
                 let key = key(i);
-                if key > best_key {
-                    (best, best_key) = (i, key);
+                if key > best.1 {
+                    best = (i, key);
                 }
             }
-            best as u32
+            (best.0 as u32, best.1)
         };
-        let leaves = (0..len.div_ceil(BLOCK)).map(leaf).collect();
-        MaxTree::above(leaves, len, key)
+        let (nodes, keys) = (0..len.div_ceil(BLOCK)).map(leaf).unzip();
+        MaxTree::above(nodes, keys, len)
     }
 
-    /// Builds the tree over its leaves: per block the position of its greatest key, the first of equals.
-    pub(crate) fn above<K: PartialOrd>(leaves: Vec<u32>, len: usize, key: impl Fn(usize) -> K) -> MaxTree {
+    /// Builds the tree over its leaves: per block the position of its greatest key, the first of equals, and that key.
+    pub(crate) fn above(leaves: Vec<u32>, leaf_keys: Vec<K>, len: usize) -> MaxTree<K> {
         let (mut from, mut width) = (0, leaves.len());
-        let mut nodes = leaves;
+        let (mut nodes, mut keys) = (leaves, leaf_keys);
         nodes.reserve_exact(width + 32);
+        keys.reserve_exact(width + 32);
         while width > 1 {
-            for pair in (from..from + width).step_by(2) {
-                let left = nodes[pair];
-                let winner = match nodes.get(pair + 1).filter(|_| pair + 1 < from + width) {
-                    Some(&right) if key(right as usize) > key(left as usize) => right,
-                    _ => left,
-                };
-                nodes.push(winner);
+            for left in (from..from + width).step_by(2) {
+                let right = left + 1;
+                let winner = if right < from + width && keys[right] > keys[left] { right } else { left };
+                nodes.push(nodes[winner]);
+                keys.push(keys[winner]);
             }
             from += width;
             width = width.div_ceil(2);
         }
         nodes.shrink_to_fit();
-        MaxTree { nodes: nodes.into(), len }
+        keys.shrink_to_fit();
+        MaxTree { nodes: nodes.into(), keys: keys.into(), len }
     }
 
-    /// Restores a tree from [`MaxTree::nodes`]; `None` where the number of nodes does not fit `len`.
-    pub(crate) fn from_nodes(nodes: ScalarBuffer<u32>, len: usize) -> Option<MaxTree> {
+    /// Restores a tree from [`MaxTree::nodes`] and [`MaxTree::keys`]; `None` where their number does not fit `len`.
+    pub(crate) fn from_nodes(nodes: ScalarBuffer<u32>, keys: ScalarBuffer<K>, len: usize) -> Option<MaxTree<K>> {
         let mut expected = 0;
         let mut width = len.div_ceil(BLOCK);
         while width > 0 {
             expected += width;
             width = if width == 1 { 0 } else { width.div_ceil(2) };
         }
-        (nodes.len() == expected).then_some(MaxTree { nodes, len })
+        (nodes.len() == expected && keys.len() == expected).then_some(MaxTree { nodes, keys, len })
     }
 
     /// The nodes, for the cache.
@@ -73,53 +77,48 @@ impl MaxTree {
         &self.nodes
     }
 
-    /// The first position in `range` whose key is greatest; `None` for an empty range. O(log n).
-    pub fn max_in<K: PartialOrd>(&self, range: Range<usize>, key: impl Fn(usize) -> K) -> Option<usize> {
+    /// The key of each node, for the cache.
+    pub(crate) fn keys(&self) -> &ScalarBuffer<K> {
+        &self.keys
+    }
+
+    /// The first position in `range` whose key is greatest; `None` for an empty range. O(log n). `key` is the one that
+    /// the tree was built with.
+    pub fn max_in(&self, range: Range<usize>, key: impl Fn(usize) -> K) -> Option<usize> {
         let range = range.start..range.end.min(self.len);
-        if range.is_empty() {
-            return None;
-        }
-        let mut best = range.start;
-        let mut best_key = key(best);
-        let mut consider = |i: usize| {
-            let k = key(i);
-            if k > best_key || (k == best_key && i < best) {
-                (best, best_key) = (i, k);
+        let mut best: Option<(usize, K)> = None;
+        let mut consider = |i: usize, k: K| {
+            if best.is_none_or(|(at, most)| k > most || (k == most && i < at)) {
+                best = Some((i, k));
             }
         };
         let (first_full, last_full) = (range.start.div_ceil(BLOCK), range.end / BLOCK);
         if first_full >= last_full {
-            range.for_each(&mut consider);
-            return Some(best);
+            range.for_each(|i| consider(i, key(i)));
+            return best.map(|(at, _)| at);
         }
-        (range.start..first_full * BLOCK).for_each(&mut consider);
+        (range.start..first_full * BLOCK).for_each(|i| consider(i, key(i)));
         let (mut lo, mut hi, mut level, mut width) = (first_full, last_full, 0, self.len.div_ceil(BLOCK));
         while lo < hi {
             if lo & 1 == 1 {
-                consider(self.nodes[level + lo] as usize);
+                consider(self.nodes[level + lo] as usize, self.keys[level + lo]);
                 lo += 1;
             }
             if hi & 1 == 1 {
                 hi -= 1;
-                consider(self.nodes[level + hi] as usize);
+                consider(self.nodes[level + hi] as usize, self.keys[level + hi]);
             }
             level += width;
             width = width.div_ceil(2);
             (lo, hi) = (lo / 2, hi / 2);
         }
-        (last_full * BLOCK..range.end).for_each(&mut consider);
-        Some(best)
+        (last_full * BLOCK..range.end).for_each(|i| consider(i, key(i)));
+        best.map(|(at, _)| at)
     }
 
     /// Calls `visit` for every position below `before` whose key exceeds `above`, in order, until it returns false.
     /// O(found · log n).
-    pub fn visit_above<K: PartialOrd>(
-        &self,
-        before: usize,
-        above: K,
-        key: impl Fn(usize) -> K,
-        mut visit: impl FnMut(usize) -> bool,
-    ) {
+    pub fn visit_above(&self, before: usize, above: K, key: impl Fn(usize) -> K, mut visit: impl FnMut(usize) -> bool) {
         let before = before.min(self.len);
         let mut levels = Vec::new();
         let (mut from, mut width) = (0, self.len.div_ceil(BLOCK));
@@ -132,7 +131,7 @@ impl MaxTree {
         let mut pending = vec![(top, 0usize)];
         while let Some((level, node)) = pending.pop() {
             let begins = (node << level) * BLOCK;
-            if begins >= before || key(self.nodes[levels[level] + node] as usize) <= above {
+            if begins >= before || self.keys[levels[level] + node] <= above {
                 continue;
             }
             if level == 0 {
@@ -161,7 +160,7 @@ mod tests {
         #[test]
         fn agrees_with_a_scan(keys in prop::collection::vec(0u8..20, 0..700), a in 0usize..700, b in 0usize..700, above in 0u8..20) {
             let tree = MaxTree::build(keys.len(), |i| keys[i]);
-            prop_assert!(MaxTree::from_nodes(tree.nodes().clone(), keys.len()).is_some());
+            prop_assert!(MaxTree::from_nodes(tree.nodes().clone(), tree.keys().clone(), keys.len()).is_some());
             let range = a.min(b)..a.max(b);
             let mut naive = None;
             for i in range.start..range.end.min(keys.len()) {

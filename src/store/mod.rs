@@ -14,6 +14,7 @@ pub mod max_tree;
 pub mod records;
 pub mod scan;
 pub mod sequence;
+pub mod sorted;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ use arrow::buffer::ScalarBuffer;
 
 use super::events::EventTable;
 use super::max_tree::{BLOCK, MaxTree};
+use super::sorted::BlockTimes;
 use crate::model::{Nanos, Window, length};
 
 /// Which events of a table, in order of start.
@@ -134,14 +135,16 @@ impl Union {
 #[derive(Clone, Debug)]
 pub struct Sequence {
     pub(crate) picks: Picks,
+    /// Start of the first event of each block.
+    pub(crate) starts: BlockTimes,
     /// Union of all spans.
     pub(crate) busy: Union,
     /// Union of the working spans, where some event waits.
     pub(crate) active: Option<Union>,
     /// Longest working event.
-    pub(crate) longest: MaxTree,
+    pub(crate) longest: MaxTree<u64>,
     /// Latest end.
-    pub(crate) latest: MaxTree,
+    pub(crate) latest: MaxTree<i64>,
     /// Per measure of the table: its sum over the events of earlier blocks.
     pub(crate) sums: Vec<ScalarBuffer<u64>>,
 }
@@ -191,12 +194,14 @@ impl Sequence {
         let blocks = n.div_ceil(BLOCK);
         let mut busy = Running::new(blocks);
         let mut active: Option<Running> = None;
-        let (mut longest, mut latest) = (Vec::with_capacity(2 * blocks + 32), Vec::with_capacity(2 * blocks + 32));
+        let room = 2 * blocks + 32;
+        let (mut longest, mut most_work) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let (mut latest, mut last_end) = (Vec::with_capacity(room), Vec::with_capacity(room));
         for block in 0..blocks {
             busy.note();
             active.iter_mut().for_each(Running::note);
             let from = block * BLOCK;
-            let (mut most_work, mut last_end) = ((0, from), (i64::MIN, from));
+            let (mut most, mut last) = ((0, from), (i64::MIN, from));
             for i in from..n.min(from + BLOCK) {
                 let e = at(i);
                 let (start, end, works) = (table.start(e), table.end(e), table.is_work(e));
@@ -209,15 +214,17 @@ impl Sequence {
                     active.iter_mut().for_each(|active| active.extent.add(start, end, i));
                 }
                 let work = work_key(table, e);
-                if work > most_work.0 {
-                    most_work = (work, i);
+                if work > most.0 {
+                    most = (work, i);
                 }
-                if end > last_end.0 {
-                    last_end = (end, i);
+                if end > last.0 {
+                    last = (end, i);
                 }
             }
-            longest.push(most_work.1 as u32);
-            latest.push(last_end.1 as u32);
+            longest.push(most.1 as u32);
+            most_work.push(most.0);
+            latest.push(last.1 as u32);
+            last_end.push(last.0);
         }
         busy.note();
         active.iter_mut().for_each(Running::note);
@@ -235,8 +242,9 @@ impl Sequence {
         Sequence {
             busy: busy.union(),
             active: active.map(Running::union),
-            longest: MaxTree::above(longest, n, |i| work_key(table, at(i))),
-            latest: MaxTree::above(latest, n, |i| table.end(at(i))),
+            starts: BlockTimes::new(n, |i| table.start(at(i))),
+            longest: MaxTree::above(longest, most_work, n),
+            latest: MaxTree::above(latest, last_end, n),
             sums: table.measures.iter().map(sums).collect(),
             picks,
         }
@@ -353,16 +361,7 @@ impl<'a> Lane<'a> {
     /// Number of events that start before `time`.
     #[must_use]
     pub fn starting_before(&self, time: Nanos) -> usize {
-        let (mut lo, mut hi) = (0, self.len());
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            if self.table.start(self.at(middle)) < time {
-                lo = middle + 1;
-            } else {
-                hi = middle;
-            }
-        }
-        lo
+        self.sequence.starts.before(time, self.len(), |i| self.table.start(self.at(i)))
     }
 
     fn moment(&self, time: Nanos) -> Moment {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,9 +43,34 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
+/// Hands on at most [`PIECE`] bytes at a time, aligned.
+///
+/// Linux keeps what is written in pages as large as the writes, and from 6.18 on maps such a page whole when one byte of
+/// it is read: after writing a column at once, a look at a thousand numbers made all of it resident.
+struct Pieces<W> {
+    out: W,
+    written: usize,
+}
+
+/// What Linux maps around a byte that is read, at the least.
+const PIECE: usize = 64 << 10;
+
+impl<W: Write> Write for Pieces<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let most = PIECE - self.written % PIECE;
+        let count = self.out.write(&bytes[..bytes.len().min(most)])?;
+        self.written += count;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Writes columns one after the other.
 pub struct Writer<W: Write> {
-    file: FileWriter<BufWriter<W>>,
+    file: FileWriter<BufWriter<Pieces<W>>>,
     schema: SchemaRef,
 }
 
@@ -54,7 +79,8 @@ impl<W: Write> Writer<W> {
     pub fn new(out: W) -> Result<Writer<W>, ArrowError> {
         let schema = schema();
         let options = IpcWriteOptions::try_new(64, false, arrow::ipc::MetadataVersion::V5)?;
-        let file = FileWriter::try_new_with_options(BufWriter::with_capacity(1 << 20, out), &schema, options)?;
+        let out = BufWriter::with_capacity(PIECE, Pieces { out, written: 0 });
+        let file = FileWriter::try_new_with_options(out, &schema, options)?;
         Ok(Writer { file, schema })
     }
 

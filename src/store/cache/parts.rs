@@ -15,6 +15,7 @@ use crate::store::events::{EventTable, Group, GroupKey, LabelKind, Measure};
 use crate::store::graph::{Adjacency, Graph};
 use crate::store::max_tree::MaxTree;
 use crate::store::sequence::{Picks, Sequence, Union};
+use crate::store::sorted::BlockTimes;
 use crate::store::{Counter, CounterKey, Store};
 
 /// What is needed besides the columns to put the parts together.
@@ -177,8 +178,11 @@ fn write_counter<W: Write>(counter: &Counter, at: &str, out: &mut Writer<W>) -> 
         Numbers::F32(v) => out.f32s(&format!("{at}.values"), v)?,
         Numbers::F64(v) => out.f64s(&format!("{at}.values"), v)?,
     }
-    out.u32s(&format!("{at}.highest"), counter.highest.nodes())?;
-    out.u32s(&format!("{at}.lowest"), counter.lowest.nodes())?;
+    out.i64s(&format!("{at}.starts"), counter.starts.times())?;
+    for (name, tree) in [("highest", &counter.highest), ("lowest", &counter.lowest)] {
+        out.u32s(&format!("{at}.{name}"), tree.nodes())?;
+        out.f64s(&format!("{at}.{name}.keys"), tree.keys())?;
+    }
     out.f64s(&format!("{at}.integral"), &counter.integral)?;
     out.f64s(&format!("{at}.known"), &counter.known)
 }
@@ -188,8 +192,11 @@ fn write_sequence<W: Write>(sequence: &Sequence, name: &str, out: &mut Writer<W>
     if let Some(active) = &sequence.active {
         write_union(active, &format!("{name}.active"), out)?;
     }
+    out.i64s(&format!("{name}.starts"), sequence.starts.times())?;
     out.u32s(&format!("{name}.longest"), sequence.longest.nodes())?;
+    out.u64s(&format!("{name}.longest.keys"), sequence.longest.keys())?;
     out.u32s(&format!("{name}.latest"), sequence.latest.nodes())?;
+    out.i64s(&format!("{name}.latest.keys"), sequence.latest.keys())?;
     for (measure, sums) in sequence.sums.iter().enumerate() {
         out.u64s(&format!("{name}.sums{measure}"), sums)?;
     }
@@ -312,10 +319,15 @@ fn read_counter(from: &Reader, key: &CounterKey, at: &str) -> Option<Counter> {
     let name = format!("{at}.values");
     let values = from.f32s(&name).map(Numbers::F32).or_else(|| from.f64s(&name).map(Numbers::F64))?;
     let n = times.len();
+    let tree = |name: &str| {
+        let nodes = from.u32s(&format!("{at}.{name}"))?;
+        MaxTree::from_nodes(nodes, from.f64s(&format!("{at}.{name}.keys"))?, n)
+    };
     Some(Counter {
         key: key.clone(),
-        highest: MaxTree::from_nodes(from.u32s(&format!("{at}.highest"))?, n)?,
-        lowest: MaxTree::from_nodes(from.u32s(&format!("{at}.lowest"))?, n)?,
+        starts: BlockTimes::from_times(from.i64s(&format!("{at}.starts"))?, n)?,
+        highest: tree("highest")?,
+        lowest: tree("lowest")?,
         integral: from.f64s(&format!("{at}.integral"))?,
         known: from.f64s(&format!("{at}.known"))?,
         values: (values.len() == n).then_some(values)?,
@@ -325,17 +337,19 @@ fn read_counter(from: &Reader, key: &CounterKey, at: &str) -> Option<Counter> {
 
 /// A sequence of a table with so many measures and events.
 fn read_sequence(from: &Reader, shape: &SequenceShape, name: &str, measures: usize, events: usize) -> Option<Sequence> {
-    let tree = |part: &str| MaxTree::from_nodes(from.u32s(&format!("{name}.{part}"))?, shape.count as usize);
+    let count = shape.count as usize;
+    let nodes = |part: &str| from.u32s(&format!("{name}.{part}"));
     let picks = match shape.first {
         Some(first) => Picks::Range(first..first.checked_add(shape.count).filter(|&end| end as usize <= events)?),
-        None => Picks::List(from.u32s(&format!("{name}.list")).filter(|list| list.len() == shape.count as usize)?),
+        None => Picks::List(from.u32s(&format!("{name}.list")).filter(|list| list.len() == count)?),
     };
     Some(Sequence {
         picks,
         busy: read_union(from, &format!("{name}.busy"))?,
         active: if shape.waits { Some(read_union(from, &format!("{name}.active"))?) } else { None },
-        longest: tree("longest")?,
-        latest: tree("latest")?,
+        starts: BlockTimes::from_times(from.i64s(&format!("{name}.starts"))?, count)?,
+        longest: MaxTree::from_nodes(nodes("longest")?, from.u64s(&format!("{name}.longest.keys"))?, count)?,
+        latest: MaxTree::from_nodes(nodes("latest")?, from.i64s(&format!("{name}.latest.keys"))?, count)?,
         sums: (0..measures).map(|m| from.u64s(&format!("{name}.sums{m}"))).collect::<Option<_>>()?,
     })
 }
