@@ -39,7 +39,7 @@ pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
                 found.push(profile);
                 continue;
             }
-            Ok(None) => found.extend(json_profiles(&directory)),
+            Ok(None) => found.extend(file_profiles(&directory)),
             Err(problem) => unreadable.push(problem),
         }
         if level < MOST_LEVELS {
@@ -50,7 +50,8 @@ pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
         return Err(unreadable.pop().unwrap_or_else(|| {
             fail(
                 "holds no profile. Looked for: a directory with Parquet tables (Instruction.parquet, DmaPacket.parquet, \
-                 SystemProfileEvents.parquet, …), profiles/global/NAME@latest below it, and a full-profile .json. \
+                 SystemProfileEvents.parquet, …), profiles/global/NAME@latest below it, a raw capture (.ntff), and a \
+                 full-profile .json. \
                  Name the directory that `neuron-explorer view --output-format parquet` wrote"
                     .into(),
             )
@@ -68,7 +69,8 @@ fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     }
     let kind =
         if tables.keys().any(|t| t.starts_with("SystemProfile")) { ProfileKind::System } else { ProfileKind::Device };
-    Ok(Some(Found { name: name_of(directory), path: directory.to_path_buf(), format: Format::Parquet, kind }))
+    let (name, path) = (name_of(directory), directory.to_path_buf());
+    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None }))
 }
 
 fn is_json(name: &str) -> bool {
@@ -78,16 +80,59 @@ fn is_json(name: &str) -> bool {
 /// The full-profile JSON at `path`, if it is one.
 fn json_profile(path: &Path) -> Option<Found> {
     matches!(sniff_file(path), Some(Kind::FullProfile)).then(|| Found {
-        name: path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        name: file_name(path),
         path: path.to_path_buf(),
         format: Format::LegacyJson,
         kind: ProfileKind::Device,
+        neff: None,
     })
 }
 
-fn json_profiles(directory: &Path) -> Vec<Found> {
-    let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
-    files.filter(|p| p.is_file() && is_json(&p.to_string_lossy())).filter_map(|p| json_profile(&p)).collect()
+/// The raw capture at `path`, with the NEFF that lies beside it.
+fn raw_capture(path: &Path) -> Found {
+    Found {
+        name: path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
+        path: path.to_path_buf(),
+        format: Format::Raw,
+        kind: ProfileKind::Device,
+        neff: neff_beside(path),
+    }
+}
+
+/// The NEFF beside an NTFF: the only one, or the one whose name the NTFF's begins with.
+fn neff_beside(ntff: &Path) -> Option<PathBuf> {
+    let stem = ntff.file_stem()?.to_string_lossy().into_owned();
+    let mut beside: Vec<PathBuf> = files_in(ntff.parent()?).filter(|p| has_extension(p, "neff")).collect();
+    if beside.len() > 1 {
+        let named = |path: &PathBuf| path.file_stem().is_some_and(|s| stem.starts_with(&*s.to_string_lossy()));
+        beside.retain(named);
+        beside.sort_by_key(|path| path.as_os_str().len());
+    }
+    beside.pop()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+}
+
+fn files_in(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    // The directory of a bare file name is an empty path.
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_file())
+}
+
+/// The profiles among the files of a directory.
+fn file_profiles(directory: &Path) -> Vec<Found> {
+    let profile = |path: PathBuf| match path {
+        ntff if has_extension(&ntff, "ntff") => Some(raw_capture(&ntff)),
+        json if is_json(&json.to_string_lossy()) => json_profile(&json),
+        _ => None,
+    };
+    files_in(directory).filter_map(profile).collect()
 }
 
 fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
@@ -105,7 +150,16 @@ fn name_of(path: &Path) -> String {
 }
 
 fn file(path: &Path) -> Result<Found, Problem> {
-    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = file_name(path);
+    if has_extension(path, "ntff") {
+        return Ok(raw_capture(path));
+    }
+    if has_extension(path, "neff") {
+        let message = "is a compiled program, which has no timeline. Name the .ntff that was captured when it ran; \
+                       `neuron-scope info` describes the program"
+            .into();
+        return Err(Problem { path: path.to_path_buf(), message });
+    }
     if name.ends_with(".parquet") {
         let message = "is one table of a profile; name its directory instead".into();
         return Err(Problem { path: path.to_path_buf(), message });
@@ -119,7 +173,8 @@ fn file(path: &Path) -> Result<Found, Problem> {
             Problem { path: path.to_path_buf(), message }
         });
     }
-    let message =
-        "is of a kind that cannot be opened. Name a directory of Parquet tables or a full-profile .json".into();
+    let message = "is of a kind that cannot be opened. Name a directory of Parquet tables, a raw capture (.ntff) or a \
+                   full-profile .json"
+        .into();
     Err(Problem { path: path.to_path_buf(), message })
 }

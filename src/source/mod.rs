@@ -22,6 +22,8 @@ pub enum Format {
     Parquet,
     /// The full-profile JSON of `--output-format json`.
     LegacyJson,
+    /// A raw capture: an NTFF and, where it is known, the NEFF that ran.
+    Raw,
 }
 
 impl Format {
@@ -31,6 +33,7 @@ impl Format {
         match self {
             Format::Parquet => "parquet",
             Format::LegacyJson => "json",
+            Format::Raw => "ntff",
         }
     }
 }
@@ -46,6 +49,8 @@ pub struct Found {
     pub format: Format,
     /// What it describes, as far as its files tell without reading them.
     pub kind: ProfileKind,
+    /// The program that ran, for a raw capture that has it beside it or was given it.
+    pub neff: Option<PathBuf>,
 }
 
 /// How far the opening of a profile is.
@@ -104,6 +109,7 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     let mut store = match found.format {
         Format::Parquet => parquet::open(found, opening)?,
         Format::LegacyJson => legacy_json::open(&found.path, opening)?,
+        Format::Raw => raw::store::open(found, opening)?,
     };
     store.unsaved = fingerprint.filter(|_| cacheable);
     Ok(store)

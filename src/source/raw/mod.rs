@@ -7,6 +7,7 @@ mod edges;
 mod plans;
 mod rows;
 mod series;
+pub mod store;
 mod time;
 mod usage;
 mod words;
@@ -183,15 +184,19 @@ impl RawCapture {
         }
     }
 
-    /// A semaphore as the vendor lists it: `S[5] (Tensor)`, or `2` where it has no name. Events, which the vendor does
-    /// not list, are `E[4]`.
+    /// A semaphore or event as the vendor lists it: `S[5] (Tensor)`, or `2` where it has no name. Events, which the
+    /// vendor does not list, are `E[4]`.
     #[must_use]
     pub fn semaphore_label(&self, row: &RawSemaphoreUpdate) -> String {
-        let names = self.semaphore_names.get(usize::from(row.pcore_idx));
-        match names.and_then(|names| names.get(row.id)) {
-            _ if row.is_event => format!("E[{}]", row.id),
-            Some(name) => format!("S[{}] ({name})", row.id),
-            None => row.id.to_string(),
+        if row.is_event { format!("E[{}]", row.id) } else { self.semaphore_name(row.pcore_idx, row.id) }
+    }
+
+    /// A semaphore of a core as the vendor lists it: `S[5] (Tensor)`, or `2` where it has no name.
+    #[must_use]
+    pub fn semaphore_name(&self, pcore_idx: u16, id: u8) -> String {
+        match self.semaphore_names.get(usize::from(pcore_idx)).and_then(|names| names.get(id)) {
+            Some(name) => format!("S[{id}] ({name})"),
+            None => id.to_string(),
         }
     }
 

@@ -168,6 +168,14 @@ pub struct RawGap {
     pub before_ps: i64,
 }
 
+impl RawGap {
+    /// From when to when.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        Times { start_ps: self.after_ps, end_ps: self.before_ps }
+    }
+}
+
 /// One physical core.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RawCore {

@@ -1,0 +1,155 @@
+//! A raw capture as a profile: what processing it would have made tables of, under the same names.
+
+mod columns;
+mod counters;
+mod events;
+mod rows;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::rows::Node;
+use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
+use crate::source::neff::{Fault, Neff};
+use crate::source::ntff::Ntff;
+use crate::source::{Found, OpenEvent, Opening, Progress};
+use crate::store::{Builder, Datum, Graph, Problem, ProfileInfo, Records, Store, TableInfo};
+use columns::TABLES;
+use rows::RawRows;
+
+/// The table of stretches in which records are missing, and its track.
+const LOST_RECORDS: &str = "LostRecords";
+
+/// Steps of an opening.
+const STEPS: u64 = 4;
+
+/// Reads and indexes a capture.
+///
+/// # Errors
+/// Says what is wrong with the NTFF and what to do where it cannot be read at all; a NEFF that cannot be read costs what
+/// it would have told, and is listed in [`Store::problems`]. A cancelled opening also ends with an error.
+pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
+    let step = |done: u64, step: &str| {
+        (opening.report)(OpenEvent::Progress(Progress { step: step.into(), done, total: STEPS }));
+        let problem = || Problem { path: found.path.clone(), message: "opening was cancelled".into() };
+        if opening.cancelled() { Err(problem()) } else { Ok(()) }
+    };
+    step(0, "reading the capture")?;
+    let ntff = Ntff::open(&found.path).map_err(|fault| problem(&found.path, fault))?;
+    step(1, "reading the program")?;
+    let mut problems = vec![];
+    let neff = found.neff.as_deref().and_then(|path| {
+        let read = Neff::open(path).map_err(|fault| problem(path, fault));
+        read.map_err(|problem| problems.push(problem)).ok()
+    });
+    step(2, "joining the two")?;
+    let capture = RawCapture::join(&ntff, neff.as_ref());
+    drop((ntff, neff));
+    step(3, "indexing")?;
+    let store = assemble(found, capture, problems);
+    step(STEPS, "indexing")?;
+    Ok(store)
+}
+
+/// A fault as a problem, which names the file itself.
+fn problem(path: &Path, fault: Fault) -> Problem {
+    let named = format!("{}: ", path.display());
+    let what = fault.what.strip_prefix(&named).unwrap_or(&fault.what);
+    Problem { path: path.to_path_buf(), message: format!("{what}; {}", fault.remedy) }
+}
+
+fn assemble(found: &Found, capture: RawCapture, problems: Vec<Problem>) -> Store {
+    let mut builder = Builder::new(ProfileInfo {
+        name: found.name.clone(),
+        path: found.path.clone(),
+        kind: found.kind,
+        format: found.format.name().into(),
+        // The device counts from when it was powered on.
+        origin_unix_ns: None,
+    });
+    builder.problems = problems;
+    for message in &capture.problems {
+        builder.problem(&found.path, message.clone());
+    }
+    let filled = TABLES.iter().map(|table| (table, (table.rows)(&capture) as u64)).filter(|(_, rows)| *rows > 0);
+    builder.tables = filled.map(|(table, rows)| TableInfo { name: table.name.into(), rows }).collect();
+    builder.events(events::instructions(&capture));
+    builder.events(events::packets(&capture));
+    builder.events(events::transfers(&capture));
+    builder.events(events::semaphores(&capture));
+    builder.events(events::throttles(&capture));
+    builder.events(events::gaps(&capture));
+    // A single one is the whole profile.
+    if capture.cores.iter().any(|core| core.executions.len() > 1) {
+        builder.events(events::executions(&capture));
+    }
+    builder.events.retain(|table| !table.is_empty());
+    builder.counters = counters::all(&capture);
+    builder.graph = graph(&capture);
+    builder.records = rows::records(&capture);
+    builder.records.extend(warnings(found, &capture));
+    builder.finish(Arc::new(RawRows { path: found.path.clone(), capture }))
+}
+
+/// The links that the compiler recorded, and those between transfers and the instructions that started them. What
+/// follows from semaphores and PSUM banks is derived for all profiles alike where it is asked for.
+fn graph(capture: &RawCapture) -> Option<Graph> {
+    let instructions = u32::try_from(capture.instructions.len()).ok()?;
+    let transfers = u32::try_from(capture.dma_transfers.len()).ok()?;
+    let node = |node: Node| match node {
+        Node::Instruction(index) => index,
+        Node::Transfer(index) => instructions.saturating_add(index),
+    };
+    let mut kinds: Vec<Cow<'_, str>> = vec![];
+    let (mut from, mut to, mut edge_kinds) = (vec![], vec![], vec![]);
+    for edge in &capture.edges {
+        let name = match edge.kind {
+            EdgeKind::Compiler(_) => edge.kind.dependency_type(),
+            // Flow gives these no kind.
+            EdgeKind::DmaTrigger => Cow::Borrowed(""),
+            EdgeKind::SamePsumBank(_) | EdgeKind::DmaWait => continue,
+        };
+        let kind = kinds.iter().position(|known| *known == name).unwrap_or_else(|| {
+            kinds.push(name);
+            kinds.len() - 1
+        });
+        from.push(node(edge.predecessor));
+        to.push(node(edge.successor));
+        edge_kinds.push(u8::try_from(kind).unwrap_or(u8::MAX));
+    }
+    if from.is_empty() {
+        return None;
+    }
+    let tables = vec![("Instruction".to_owned(), instructions), ("DmaPacketAggregated".to_owned(), transfers)];
+    Some(Graph::build(tables, kinds.into_iter().map(Cow::into_owned).collect(), &from, &to, &edge_kinds))
+}
+
+/// What a person should know before trusting the profile.
+fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
+    let mut rows = vec![];
+    let mut warn = |message: String| {
+        rows.push(vec![Datum::Text(message), Datum::Text("Missing Data".into())]);
+    };
+    if found.neff.is_none() {
+        let name = if capture.metadata.neff_name.is_empty() { "the NEFF" } else { &capture.metadata.neff_name };
+        warn(format!(
+            "{name} that ran was not found beside the capture: dependencies, tensors, layers and source lines are \
+             missing; give it with --neff FILE"
+        ));
+    }
+    if !capture.gaps.is_empty() {
+        warn(format!(
+            "semaphore records were lost in {} places (track {LOST_RECORDS}); what waited there for what is not recorded",
+            capture.gaps.len()
+        ));
+    }
+    let columns = ["message", "category"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| Records { name: "Warning".into(), columns, rows })
+}
+
+/// The track of a semaphore or event: `S[34] (qSyncDynamicHW)`, `S[2]`, `E[4]`.
+fn semaphore_track(capture: &RawCapture, row: &RawSemaphoreUpdate) -> String {
+    let label = capture.semaphore_label(row);
+    if label.starts_with(['S', 'E']) { label } else { format!("S[{label}]") }
+}
