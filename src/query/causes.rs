@@ -394,8 +394,8 @@ impl<'a> Asking<'a> {
     }
 
     fn of_transfer_dependencies(&self, transfer: &Transfer) -> impl Iterator<Item = Cause> + '_ {
-        let graph = self.store.graph.as_ref().filter(|_| !transfer.derived);
         let table = self.store.table_of(transfer.event);
+        let graph = self.store.graph.as_ref().filter(|_| table.name != "DmaPacket");
         let node = graph.and_then(|g| g.node(&table.name, table.rows[transfer.event.event as usize]));
         let (start, issuer) = (transfer.start, transfer.issuer);
         let edges = graph.zip(node).into_iter().flat_map(|(g, n)| g.predecessors(n).take(MOST_DEPENDENCIES));

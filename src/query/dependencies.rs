@@ -7,6 +7,7 @@ use super::banks;
 use super::causes::{Actor, Asking, How};
 use super::index::SAME_BANK;
 use super::sync::Condition;
+use super::transfers::DERIVED_TRIGGER;
 use crate::model::Nanos;
 
 /// Neighbours that are listed on each side.
@@ -46,7 +47,7 @@ impl Kind {
             "OUTPUT_DEPENDENCE" => Kind::Output,
             "ORDERED" => Kind::Ordered,
             SAME_BANK => Kind::SameBank(banks),
-            "DMA_TRIGGER" => Kind::DmaTrigger,
+            DERIVED_TRIGGER => Kind::DmaTrigger,
             "DMA_WAIT" => Kind::DmaWait(None),
             other => Kind::Other(other.to_owned()),
         }
@@ -61,7 +62,7 @@ impl Kind {
             Kind::Output => "OUTPUT_DEPENDENCE",
             Kind::Ordered => "ORDERED",
             Kind::SameBank(_) => SAME_BANK,
-            Kind::DmaTrigger => "DMA_TRIGGER",
+            Kind::DmaTrigger => DERIVED_TRIGGER,
             Kind::DmaWait(_) => "DMA_WAIT",
             Kind::Semaphore(_) => "SEMAPHORE",
             Kind::Other(name) => name,
@@ -195,6 +196,10 @@ impl Asking<'_> {
         for (node, kind) in self.edges(actor, before) {
             let Some(other) = self.actor_of_node(node) else { continue };
             let name = graph.kinds.get(usize::from(kind)).map_or("", String::as_str);
+            if name == DERIVED_TRIGGER {
+                side.derive(other, Kind::DmaTrigger);
+                continue;
+            }
             let banks = if name == SAME_BANK { self.shared_banks(actor, other) } else { 0 };
             let named = (!name.is_empty()).then(|| name.to_owned());
             side.of(other).recorded.push((Kind::of_name(name, banks), named));

@@ -122,10 +122,11 @@ impl Asking<'_> {
     pub(super) fn edges(&self, actor: Actor, before: bool) -> Vec<(u32, u8)> {
         let Some(graph) = &self.store.graph else { return Vec::new() };
         let event = self.event(actor);
-        if matches!(actor, Actor::Transfer(t) if self.index.transfers.get(t).derived) {
+        let table = self.store.table_of(event);
+        // Edges of the packet that stands for a transfer are its own.
+        if matches!(actor, Actor::Transfer(_)) && table.name == "DmaPacket" {
             return Vec::new();
         }
-        let table = self.store.table_of(event);
         let Some(node) = graph.node(&table.name, table.rows[event.event as usize]) else { return Vec::new() };
         if before { graph.predecessors(node).collect() } else { graph.successors(node).collect() }
     }

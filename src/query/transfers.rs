@@ -12,6 +12,10 @@ use crate::model::queue::base_name;
 use crate::model::{Nanos, length};
 use crate::store::{EventRef, EventTable, Graph, LabelKind, Measure, Store};
 
+/// The kind of edges from an instruction to the transfer it started where the source put transfers together itself. (In
+/// Flow such an edge has no kind.)
+pub const DERIVED_TRIGGER: &str = "DMA_TRIGGER";
+
 /// Bytes of the write that ends a ring's share.
 const SEMAPHORE_WRITE: u64 = 4;
 
@@ -20,7 +24,7 @@ const SEMAPHORE_WRITE: u64 = 4;
 pub struct Transfer {
     /// Its row of DmaPacketAggregated; else its packet that ended last.
     pub event: EventRef,
-    /// Whether it was put together from packets.
+    /// Whether it was put together from packets, here or by the reader of a raw capture.
     pub derived: bool,
     /// The instruction that started it, as an event of Instruction.
     pub issuer: Option<u32>,
@@ -209,10 +213,12 @@ pub(super) fn recorded(store: &Store, table: u16, sync_of_row: &[Option<SyncId>]
         let picks = group.sequence.picks();
         for event in (0..picks.len()).map(|i| picks.at(i)) {
             let row = events.rows[event as usize];
+            let graph = store.graph.as_ref().zip(instructions);
+            let issued = graph.and_then(|(graph, i)| issuer(graph, &events.name, row, i));
             list.push(Transfer {
                 event: EventRef { table, event },
-                derived: false,
-                issuer: store.graph.as_ref().zip(instructions).and_then(|(g, i)| issuer(g, &events.name, row, i)),
+                derived: issued.is_some_and(|(_, derived)| derived),
+                issuer: issued.map(|(issuer, _)| issuer),
                 start: events.start(event),
                 end: events.end(event),
                 bytes: bytes.map_or(0, |m| *events.measures[m].1.at(event as usize)),
@@ -226,16 +232,17 @@ pub(super) fn recorded(store: &Store, table: u16, sync_of_row: &[Option<SyncId>]
     Transfers::index(list, names.queues, None, table, start_of)
 }
 
-/// The instruction that started the transfer in `row`: of Flow, the edge without a kind, or one that says so.
-fn issuer(graph: &Graph, table: &str, row: u32, instructions: &EventTable) -> Option<u32> {
-    let starts = |kind: u8| {
+/// The instruction that started the transfer in `row`, and whether that is derived: of Flow, the edge without a kind, or
+/// one that says so.
+fn issuer(graph: &Graph, table: &str, row: u32, instructions: &EventTable) -> Option<(u32, bool)> {
+    let edges = graph.predecessors(graph.node(table, row)?).filter_map(|(node, kind)| {
         let name = graph.kinds.get(usize::from(kind)).map_or("", String::as_str);
-        name.is_empty() || name.contains("TRIGGER")
-    };
-    let edges = graph.predecessors(graph.node(table, row)?).filter(|(_, kind)| starts(*kind));
+        let starts = name.is_empty() || name.contains("TRIGGER");
+        starts.then_some((graph.row(node)?, name == DERIVED_TRIGGER))
+    });
     edges
-        .filter_map(|(node, _)| graph.row(node))
-        .find_map(|(table, row)| (table == instructions.name).then(|| instructions.event_at_row(row)).flatten())
+        .filter(|((table, _), _)| *table == instructions.name)
+        .find_map(|((_, row), derived)| Some((instructions.event_at_row(row)?, derived)))
 }
 
 /// Puts transfers together from packets; `issues` are in order of their starts. Also says of each queue that could not

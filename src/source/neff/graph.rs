@@ -245,7 +245,10 @@ pub fn json<T: DeserializeOwned + Default>(archive: &Archive, name: &str, proble
     })
 }
 
-/// Reads one graph; its engines in parallel.
+/// Bytes of a graph from which on its engines are read in parallel.
+const WORTH_SPLITTING: usize = 1 << 20;
+
+/// Reads one graph.
 pub fn read(archive: &Archive, name: &str, problems: &mut Vec<String>) -> Graph {
     let definition: DefinitionFile = json(archive, &format!("{name}/def.json"), problems);
     let map: BTreeMap<String, TensorFile> = json(archive, &format!("{name}/tensor_map.json"), problems);
@@ -266,7 +269,13 @@ pub fn read(archive: &Archive, name: &str, problems: &mut Vec<String>) -> Graph 
         })
         .collect();
 
-    let engines: Vec<_> = Engine::NUMBERED.par_iter().map(|engine| read_engine(archive, name, *engine)).collect();
+    let read = |engine: &Engine| read_engine(archive, name, *engine);
+    let bytes: usize = archive.contents.iter().filter(|(path, _)| path.starts_with(name)).map(|(_, c)| c.len()).sum();
+    // Waking other threads takes longer than a small graph does.
+    let engines: Vec<_> = match bytes < WORTH_SPLITTING {
+        true => Engine::NUMBERED.iter().map(read).collect(),
+        false => Engine::NUMBERED.par_iter().map(read).collect(),
+    };
     graph.bir = debug::read_dma_blocks(archive, name, problems);
     for (engine, mut read) in Engine::NUMBERED.into_iter().zip(engines) {
         problems.append(&mut read.problems);

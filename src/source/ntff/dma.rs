@@ -2,13 +2,10 @@
 //! equal length, so the n-th of each belong together.
 
 use super::container::{Core, DmaQueue, Ntff, SectionKind};
-use super::record::{RECORD_BYTES, Record};
-
-/// Starts, ends and acknowledgements.
-type Ring<'a> = [Vec<&'a [u8; RECORD_BYTES]>; 3];
+use super::record::Record;
 
 /// One packet. Times are in common picoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packet {
     /// When the engine began it.
     pub start_ps: i64,
@@ -37,6 +34,26 @@ pub struct DmaPackets {
     pub unpaired: u64,
 }
 
+/// A ring while its records are gathered.
+#[derive(Default)]
+struct Ring {
+    packets: Vec<Packet>,
+    /// How many starts, ends and acknowledgements there were.
+    counts: [usize; 3],
+}
+
+impl Ring {
+    /// The packet that the next record of a step (0 start, 1 end, 2 acknowledgement) belongs to.
+    fn next(&mut self, step: usize) -> &mut Packet {
+        let number = self.counts[step];
+        self.counts[step] += 1;
+        if number == self.packets.len() {
+            self.packets.push(Packet::default());
+        }
+        &mut self.packets[number]
+    }
+}
+
 impl Core {
     /// What the seven bits of a record's engine number are short of the queue table's numbers (likely): 0 on trn1, 64
     /// on trn2.
@@ -56,47 +73,31 @@ impl Ntff {
     /// The packets of a core by ring, and how many records were none.
     pub fn dma_packets(&self, core: &Core) -> (Vec<DmaPackets>, u64) {
         let mut invalid = 0;
-        let mut rings: Vec<Ring<'_>> = (0..1 << 11).map(|_| Ring::default()).collect();
+        let mut rings: Vec<Ring> = (0..1 << 11).map(|_| Ring::default()).collect();
+        let clocks: Vec<_> = (0..1 << 7).map(|engine| core.clocks.dma(engine)).collect();
         for record in self.sections(core, SectionKind::Dma).flat_map(Record::all) {
-            let step = match record.byte(4) & 15 {
-                1 if record.is_valid() => 0,
-                5 if record.is_valid() => 1,
-                6 if record.is_valid() => 2,
-                _ => {
-                    invalid += 1;
-                    continue;
+            let engine = usize::from(record.byte(3) & 0x7f);
+            let time = clocks[engine].picoseconds(record.counter());
+            let ring = &mut rings[engine << 4 | usize::from(record.byte(4) >> 4)];
+            match record.byte(4) & 15 {
+                1 if record.is_valid() => ring.next(0).start_ps = time,
+                5 if record.is_valid() => {
+                    let packet = ring.next(1);
+                    (packet.end_ps, packet.bytes, packet.crc) = (time, record.u24(), record.u16(6));
                 }
-            };
-            let key = usize::from(record.byte(3) & 0x7f) << 4 | usize::from(record.byte(4) >> 4);
-            rings[key][step].push(record.0);
-        }
-        let rings = rings.into_iter().enumerate().filter(|(_, steps)| steps.iter().any(|records| !records.is_empty()));
-        let base = core.dma_base();
-        let packets = rings.map(|(key, [starts, ends, acks])| {
-            let (engine, ring) = ((key >> 4) as u16, (key & 15) as u8);
-            let clock = core.clocks.dma(engine);
-            let time = |record: Record| clock.picoseconds(record.counter());
-            let whole = starts.len().min(ends.len()).min(acks.len());
-            let together = starts.iter().zip(&ends).zip(&acks);
-            let packets = together.map(|((start, end), ack)| {
-                let (start, end, ack) = (Record(start), Record(end), Record(ack));
-                Packet {
-                    start_ps: time(start),
-                    end_ps: time(end),
-                    ack_ps: time(ack),
-                    bytes: end.u24(),
-                    crc: end.u16(6),
-                }
-            });
-            DmaPackets {
-                engine: engine + base,
-                ring,
-                queue: core.queue(engine, ring),
-                packets: packets.collect(),
-                unpaired: (starts.len() + ends.len() + acks.len() - 3 * whole) as u64,
+                6 if record.is_valid() => ring.next(2).ack_ps = time,
+                _ => invalid += 1,
             }
+        }
+        let base = core.dma_base();
+        let filled = rings.into_iter().enumerate().filter(|(_, ring)| !ring.packets.is_empty());
+        let rings = filled.map(|(key, Ring { mut packets, counts })| {
+            let (engine, ring) = ((key >> 4) as u16, (key & 15) as u8);
+            let whole = counts.into_iter().min().unwrap_or(0);
+            packets.truncate(whole);
+            let unpaired = counts.iter().map(|count| (count - whole) as u64).sum();
+            DmaPackets { engine: engine + base, ring, queue: core.queue(engine, ring), packets, unpaired }
         });
-        let packets = packets.collect();
-        (packets, invalid)
+        (rings.collect(), invalid)
     }
 }

@@ -26,6 +26,9 @@ use plans::Plans;
 use time::Timebase;
 use words::Words;
 
+/// Rows from which on work is divided among threads.
+const WORTH_SPLITTING: usize = 20_000;
+
 /// What the capture and the program say about themselves (tables `Metadata` and `NeffHeader`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RawMetadata {
@@ -388,15 +391,15 @@ impl RawCapture {
     fn derive(&mut self, ntff: &Ntff, neff: Option<&Neff>) {
         let this: &RawCapture = self;
         let partition_bytes = Chip::of(&ntff.instance_type).map_or(192 << 10, |chip| chip.sbuf_partition_bytes);
-        let ((edges, (sbuf, psum)), (dma, (hbm, (pending, active)))) = rayon::join(
-            || rayon::join(|| edges::all(this, neff), || usage::tables(this, partition_bytes)),
-            || {
-                rayon::join(
-                    || series::dma_usage(this),
-                    || (series::hbm_usage(this), (series::pending(this), series::active_time(this))),
-                )
-            },
-        );
+        let places = || (edges::all(this, neff), usage::tables(this, partition_bytes));
+        let curves = || {
+            let throughput = (series::dma_usage(this), series::hbm_usage(this));
+            (throughput, series::pending(this), series::active_time(this))
+        };
+        let rows = this.instructions.len().saturating_add(this.dma_packets.len());
+        // Waking another thread takes longer than a small capture does.
+        let ((edges, (sbuf, psum)), ((dma, hbm), pending, active)) =
+            if rows < WORTH_SPLITTING { (places(), curves()) } else { rayon::join(places, curves) };
         self.edges = edges.0;
         self.problems.extend(edges.1);
         (self.sbuf_usage, self.psum_usage) = (sbuf, psum);

@@ -105,9 +105,7 @@ fn graph(capture: &RawCapture) -> Option<Graph> {
     let (mut from, mut to, mut edge_kinds) = (vec![], vec![], vec![]);
     for edge in &capture.edges {
         let name = match edge.kind {
-            EdgeKind::Compiler(_) => edge.kind.dependency_type(),
-            // Flow gives these no kind.
-            EdgeKind::DmaTrigger => Cow::Borrowed(""),
+            EdgeKind::Compiler(_) | EdgeKind::DmaTrigger => edge.kind.dependency_type(),
             EdgeKind::SamePsumBank(_) | EdgeKind::DmaWait => continue,
         };
         let kind = kinds.iter().position(|known| *known == name).unwrap_or_else(|| {
