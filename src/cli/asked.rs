@@ -5,12 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value, json};
 
+use super::program::ProgramArg;
 use super::{FAILED, UNUSABLE, complain, complain_of};
 use crate::query::causes::{Actor, Asking};
 use crate::query::event::event_json;
 use crate::query::index::CauseIndex;
 use crate::query::locate::{self, Subject};
-use crate::source::{Opening, discover, open};
+use crate::source::{Opening, open};
 use crate::store::{Problem, ProfileKind, Store};
 
 /// A profile with its index, and what is asked about it.
@@ -24,7 +25,7 @@ pub(super) struct Asked {
 ///
 /// # Errors
 /// The exit status: 2 where the name means nothing or nothing can be read, 1 where it is in no profile.
-pub(super) fn ask(path: &Path, name: &str, cache: Option<&Path>) -> Result<Asked, u8> {
+pub(super) fn ask(path: &Path, program: &ProgramArg, name: &str, cache: Option<&Path>) -> Result<Asked, u8> {
     let name = locate::parse(name).map_err(|error| {
         complain(&error);
         UNUSABLE
@@ -35,7 +36,7 @@ pub(super) fn ask(path: &Path, name: &str, cache: Option<&Path>) -> Result<Asked
     };
     let cancel = AtomicBool::new(false);
     let (mut missing, mut failed) = (None, None);
-    for found in discover(path).map_err(unusable)?.into_iter().filter(|f| f.kind == ProfileKind::Device) {
+    for found in program.discover_one(path).map_err(unusable)?.into_iter().filter(|f| f.kind == ProfileKind::Device) {
         let store = match open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache }) {
             Ok(store) => store,
             Err(problem) => {

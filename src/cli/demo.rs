@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use super::open::{ExplorerArgs, explore};
+use super::program::ProgramArg;
 use super::{UNUSABLE, complain, print};
 use crate::app::run::Begin;
 use crate::demo;
@@ -33,7 +34,7 @@ pub fn run(args: &Args) -> u8 {
     if args.no_open || !std::io::stdout().is_terminal() {
         return print(&format!("{}\n", path.display()));
     }
-    match super::discover(&[path]) {
+    match super::discover(&[path], &ProgramArg::default()) {
         Ok(found) => explore(Begin::Found(found), &args.explorer),
         Err(status) => status,
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, actor_json, ask};
+use super::program::ProgramArg;
 use super::{UNUSABLE, complain, print};
 use crate::query::causes::{Actor, Asking};
 use crate::query::chain::MOST_STEPS;
@@ -21,6 +22,9 @@ An EVENT is [Table:]id, pc:N@TRACK#OCCURRENCE such as pc:316@Tensor(nc0)#3, or a
 pub struct Args {
     /// Profile directory, data path or file
     pub path: PathBuf,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// The event
     #[arg(allow_hyphen_values = true)]
     pub event: String,
@@ -53,7 +57,7 @@ const MOST_LINES: usize = 200;
 /// means nothing or nothing can be read.
 #[must_use]
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
-    let Asked { store, index, subject } = match ask(&args.path, &args.event, cache) {
+    let Asked { store, index, subject } = match ask(&args.path, &args.program, &args.event, cache) {
         Ok(asked) => asked,
         Err(status) => return status,
     };

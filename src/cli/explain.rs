@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, actor_json, ask};
 use super::print;
+use super::program::ProgramArg;
 use crate::model::length;
 use crate::model::time::format_duration;
 use crate::query::causes::{Actor, Asking, How};
@@ -30,6 +31,9 @@ Pieces are listed from the last back to the first; they lie end to end and add u
 pub struct Args {
     /// Profile directory, data path or file
     pub path: PathBuf,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// What to explain
     #[arg(allow_hyphen_values = true)]
     pub subject: String,
@@ -45,7 +49,7 @@ pub struct Args {
 /// nothing or nothing can be read.
 #[must_use]
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
-    let Asked { store, index, subject } = match ask(&args.path, &args.subject, cache) {
+    let Asked { store, index, subject } = match ask(&args.path, &args.program, &args.subject, cache) {
         Ok(asked) => asked,
         Err(status) => return status,
     };

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::info::gather;
+use super::program::ProgramArg;
 use super::search::{find, pointed};
 use super::{FAILED, UNUSABLE, complain, complain_of, print};
 use crate::model::Window;
@@ -22,6 +23,9 @@ use crate::term::text::escape;
 pub struct Args {
     /// Profile directory, data path or file
     pub path: PathBuf,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// Only events of this stretch: 17.2us..19.9us; either end may be left out
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub range: Option<String>,
@@ -67,7 +71,7 @@ impl From<FormatArg> for Format {
 /// something cannot be read or written.
 #[must_use]
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
-    let info = gather(std::slice::from_ref(&args.path), cache);
+    let info = gather(std::slice::from_ref(&args.path), &args.program, cache);
     info.problems.iter().for_each(complain_of);
     if info.stores.is_empty() {
         return UNUSABLE;

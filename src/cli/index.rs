@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::program::ProgramArg;
 use crate::model::format::{format_bytes, format_count};
 use crate::query::tracks::{TrackCache, TrackOptions, prepare};
-use crate::source::{OpenEvent, Opening, Progress, discover, open};
+use crate::source::{OpenEvent, Opening, Progress, open};
 use crate::store::{Problem, cache};
 use crate::term::text::escape;
 
@@ -19,6 +20,9 @@ pub struct Args {
     /// Profile directories, data paths or files
     #[arg(required_unless_present = "prune")]
     pub paths: Vec<PathBuf>,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// Remove caches that are old, or whose profile is gone or changed
     #[arg(long)]
     pub prune: bool,
@@ -44,7 +48,7 @@ pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
         }
     }
     for path in &args.paths {
-        match discover(path) {
+        match args.program.discover_one(path) {
             Ok(found) => found.iter().for_each(|f| {
                 if let Err(problem) = index(f, directory) {
                     fail(&problem);

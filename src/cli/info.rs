@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
+use super::neff::Program;
+use super::program::ProgramArg;
 use crate::model::format::format_count;
 use crate::model::length;
 use crate::model::time::format_duration;
 use crate::query::tracks::{Kind, leaves};
-use crate::source::{Found, Opening, discover, open};
+use crate::source::{Found, Opening, open};
 use crate::store::{Problem, ProfileKind, Store};
 use crate::term::text::escape;
 
@@ -19,26 +21,32 @@ pub struct Args {
     /// Profile directories, data paths or files
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// All that `info` says of some paths.
+#[derive(Default)]
 pub struct Info {
     /// The profiles that could be read.
     pub stores: Vec<Store>,
+    /// The compiled programs that could be read.
+    programs: Vec<Program>,
     /// What could not.
     pub problems: Vec<Problem>,
 }
 
-/// Looks at `paths`.
+/// Looks at the profiles that `paths` hold.
 #[must_use]
-pub fn gather(paths: &[PathBuf], cache: Option<&Path>) -> Info {
-    let mut info = Info { stores: Vec::new(), problems: Vec::new() };
+pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> Info {
+    let mut info = Info::default();
     let cancel = AtomicBool::new(false);
     for path in paths {
-        let found: Vec<Found> = match discover(path) {
+        let found: Vec<Found> = match program.discover_one(path) {
             Ok(found) => found,
             Err(problem) => {
                 info.problems.push(problem);
@@ -55,13 +63,26 @@ pub fn gather(paths: &[PathBuf], cache: Option<&Path>) -> Info {
     info
 }
 
+/// Looks at compiled programs, which hold no profile.
+fn add_programs(info: &mut Info, paths: &[PathBuf]) {
+    for path in paths {
+        match Program::read(path) {
+            Ok(program) => info.programs.push(program),
+            Err(problem) => info.problems.push(problem),
+        }
+    }
+}
+
 /// Prints what `paths` hold. Returns the exit status: 0, or 2 where nothing could be read.
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
-    let info = gather(&args.paths, cache);
+    let is_program = |path: &PathBuf| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("neff"));
+    let (programs, profiles): (Vec<PathBuf>, Vec<PathBuf>) = args.paths.iter().cloned().partition(is_program);
+    let mut info = gather(&profiles, &args.program, cache);
+    add_programs(&mut info, &programs);
     let text = if args.json { format!("{}\n", info.to_json()) } else { info.to_text() };
     let status = super::print(&text);
     info.problems.iter().for_each(super::complain_of);
-    if info.stores.is_empty() { super::UNUSABLE } else { status }
+    if info.stores.is_empty() && info.programs.is_empty() { super::UNUSABLE } else { status }
 }
 
 fn kind_name(kind: ProfileKind) -> &'static str {
@@ -94,17 +115,21 @@ impl Info {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let problem = |p: &Problem| json!({"path": p.path.to_string_lossy(), "message": p.message});
-        let of_files = self.stores.iter().flat_map(|s| &s.problems).map(problem);
+        let of_files = self.stores.iter().flat_map(|s| s.problems.clone());
+        let of_programs = self.programs.iter().flat_map(Program::problems);
+        let problems = self.problems.iter().cloned().chain(of_files).chain(of_programs);
         json!({
             "profiles": self.stores.iter().map(profile_json).collect::<Vec<_>>(),
-            "problems": self.problems.iter().map(problem).chain(of_files).collect::<Vec<_>>(),
+            "programs": self.programs.iter().map(Program::to_json).collect::<Vec<_>>(),
+            "problems": problems.map(|p| problem(&p)).collect::<Vec<_>>(),
         })
     }
 
     /// The same for people.
     #[must_use]
     pub fn to_text(&self) -> String {
-        self.stores.iter().map(profile_text).collect::<Vec<_>>().join("\n")
+        let profiles = self.stores.iter().map(profile_text);
+        profiles.chain(self.programs.iter().map(Program::to_text)).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -11,7 +11,9 @@ pub mod info;
 mod keys;
 mod look;
 mod man;
+mod neff;
 mod open;
+pub mod program;
 mod render;
 pub mod search;
 
@@ -19,6 +21,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use self::program::ProgramArg;
 use crate::store::{Problem, cache};
 use crate::term::text::escape;
 
@@ -126,16 +129,9 @@ fn env(name: &str) -> Option<String> {
 }
 
 /// The profiles that paths hold; what holds none is complained of.
-fn discover(paths: &[PathBuf]) -> Result<Vec<crate::source::Found>, u8> {
-    let mut found = Vec::new();
-    for path in paths {
-        match crate::source::discover(path) {
-            Ok(more) => found.extend(more),
-            Err(problem) => {
-                complain_of(&problem);
-                return Err(UNUSABLE);
-            }
-        }
-    }
-    Ok(found)
+fn discover(paths: &[PathBuf], program: &ProgramArg) -> Result<Vec<crate::source::Found>, u8> {
+    program.discover(paths).map_err(|problem| {
+        complain_of(&problem);
+        UNUSABLE
+    })
 }

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use super::program::ProgramArg;
 use super::{UNUSABLE, complain, complain_of, look};
 use crate::app::run::{Begin, Setup, run as run_app};
 use crate::app::{Start, log};
@@ -21,6 +22,8 @@ pub struct OpenArgs {
     /// A session (NTFF) file
     #[arg(short = 's', long = "session-file", value_name = "NTFF")]
     pub session_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArg,
     #[command(flatten)]
     pub explorer: ExplorerArgs,
 }
@@ -44,6 +47,10 @@ pub struct ExplorerArgs {
 /// Opens the explorer; gives the exit status.
 pub fn run(args: &OpenArgs) -> u8 {
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.data_path).chain(&args.session_file).cloned().collect();
+    if let (true, Some(neff)) = (paths.is_empty(), &args.program.neff) {
+        complain(&format!("{}: name the capture of its run too: -s FILE.ntff", neff.display()));
+        return UNUSABLE;
+    }
     let begin = if paths.is_empty() {
         // What lies here can be chosen, and what was opened before.
         match source::discover(Path::new(".")) {
@@ -51,7 +58,7 @@ pub fn run(args: &OpenArgs) -> u8 {
             Err(_) => Begin::Recent,
         }
     } else {
-        match super::discover(&paths) {
+        match super::discover(&paths, &args.program) {
             Ok(found) => Begin::Found(found),
             Err(status) => return status,
         }

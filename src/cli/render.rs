@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::program::ProgramArg;
 use super::{UNUSABLE, complain, complain_of, look, print};
 use crate::app::Start;
 use crate::app::headless::{Script, play};
@@ -14,6 +15,8 @@ pub struct Args {
     /// Profile directories, data paths or files
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// Keys to play once the profile is open: `dd/MATMUL<Enter>]`
     #[arg(long, default_value = "")]
     pub keys: String,
@@ -47,7 +50,7 @@ pub fn run(args: &Args) -> u8 {
             return UNUSABLE;
         }
     };
-    let found = match super::discover(&args.paths) {
+    let found = match super::discover(&args.paths, &args.program) {
         Ok(found) => found,
         Err(status) => return status,
     };

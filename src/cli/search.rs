@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Value, json};
 
 use super::info::gather;
+use super::program::ProgramArg;
 use super::{FAILED, UNUSABLE, complain, complain_of, print};
 use crate::model::format::format_count;
 use crate::model::time::{format_duration, format_time};
@@ -30,6 +31,9 @@ category, layer, source, line, bytes, queue, purpose (spill, io, …), bank, sem
 pub struct Args {
     /// Profile directory, data path or file
     pub path: PathBuf,
+    /// The program of a raw capture
+    #[command(flatten)]
+    pub program: ProgramArg,
     /// What to search for
     #[arg(allow_hyphen_values = true)]
     pub query: String,
@@ -75,7 +79,7 @@ impl From<CategoryArg> for Category {
 /// nothing or nothing can be read.
 #[must_use]
 pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
-    let info = gather(std::slice::from_ref(&args.path), cache);
+    let info = gather(std::slice::from_ref(&args.path), &args.program, cache);
     info.problems.iter().for_each(complain_of);
     let options = Options { category: args.category.map(Category::from), fuzzy: args.fuzzy };
     let mut found = Vec::new();

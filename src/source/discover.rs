@@ -88,6 +88,24 @@ fn json_profile(path: &Path) -> Option<Found> {
     })
 }
 
+/// Gives the raw capture among `found` the program that ran.
+///
+/// # Errors
+/// Says so where there is no capture, or more than one, that could be meant.
+pub fn with_program(mut found: Vec<Found>, neff: &Path) -> Result<Vec<Found>, Problem> {
+    let fail = |message: String| Problem { path: neff.to_path_buf(), message };
+    if !neff.is_file() {
+        return Err(fail("is no file; name the NEFF that ran".into()));
+    }
+    let mut captures: Vec<&mut Found> = found.iter_mut().filter(|f| f.format == Format::Raw).collect();
+    match captures.as_mut_slice() {
+        [one] => one.neff = Some(neff.to_path_buf()),
+        [] => return Err(fail("belongs to a raw capture, but none is named; name the .ntff".into())),
+        several => return Err(fail(format!("belongs to one of {} captures; name that .ntff", several.len()))),
+    }
+    Ok(found)
+}
+
 /// The raw capture at `path`, with the NEFF that lies beside it.
 fn raw_capture(path: &Path) -> Found {
     Found {

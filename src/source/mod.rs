@@ -90,7 +90,7 @@ impl Opening<'_> {
     }
 }
 
-pub use discover::discover;
+pub use discover::{discover, with_program};
 
 /// Reads and indexes a profile, from its cache where that is still true.
 ///

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use neuron_scope::cli::info;
+use neuron_scope::cli::program::ProgramArg;
 use neuron_scope::model::{Engine, Window};
 use neuron_scope::store::{Group, Measure, Store, flag};
 use serde_json::Value;
@@ -15,7 +16,7 @@ fn info_agrees_with_the_truth() {
     let mut cases = 0;
     for root in ["parquet", "bundle"].into_iter().filter_map(corpus) {
         for (path, truth) in with_truth(&root) {
-            let info = info::gather(std::slice::from_ref(&path), None).to_json();
+            let info = info::gather(std::slice::from_ref(&path), &ProgramArg::default(), None).to_json();
             compare_info(&path, &info, &truth);
             cases += 1;
         }

@@ -21,6 +21,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::store::Problem;
+
 /// Why a file could not be read at all, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -39,6 +41,14 @@ impl Fault {
     /// The same, saying which file it is about.
     pub fn about(self, path: &Path) -> Fault {
         Fault { what: format!("{}: {}", path.display(), self.what), ..self }
+    }
+
+    /// The same as a problem of the file, which it then need not name itself.
+    #[must_use]
+    pub fn problem(&self, path: &Path) -> Problem {
+        let named = format!("{}: ", path.display());
+        let what = self.what.strip_prefix(&named).unwrap_or(&self.what);
+        Problem { path: path.to_path_buf(), message: format!("{what}; {}", self.remedy) }
     }
 }
 

@@ -6,12 +6,11 @@ mod events;
 mod rows;
 
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::rows::Node;
 use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
-use crate::source::neff::{Fault, Neff};
+use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
 use crate::store::{Builder, Datum, Graph, Problem, ProfileInfo, Records, Store, TableInfo};
@@ -36,11 +35,11 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
         if opening.cancelled() { Err(problem()) } else { Ok(()) }
     };
     step(0, "reading the capture")?;
-    let ntff = Ntff::open(&found.path).map_err(|fault| problem(&found.path, fault))?;
+    let ntff = Ntff::open(&found.path).map_err(|fault| fault.problem(&found.path))?;
     step(1, "reading the program")?;
     let mut problems = vec![];
     let neff = found.neff.as_deref().and_then(|path| {
-        let read = Neff::open(path).map_err(|fault| problem(path, fault));
+        let read = Neff::open(path).map_err(|fault| fault.problem(path));
         read.map_err(|problem| problems.push(problem)).ok()
     });
     step(2, "joining the two")?;
@@ -50,13 +49,6 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     let store = assemble(found, capture, problems);
     step(STEPS, "indexing")?;
     Ok(store)
-}
-
-/// A fault as a problem, which names the file itself.
-fn problem(path: &Path, fault: Fault) -> Problem {
-    let named = format!("{}: ", path.display());
-    let what = fault.what.strip_prefix(&named).unwrap_or(&fault.what);
-    Problem { path: path.to_path_buf(), message: format!("{what}; {}", fault.remedy) }
 }
 
 fn assemble(found: &Found, capture: RawCapture, problems: Vec<Problem>) -> Store {
