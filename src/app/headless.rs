@@ -114,7 +114,8 @@ impl Headless {
             app,
             jobs,
             news,
-            screen: Screen::new(io::sink(), Capabilities::default()),
+            // As xterm, tmux, kitty, foot and most others.
+            screen: Screen::new(io::sink(), Capabilities { repeat: true, ..Capabilities::default() }),
             ascii,
             buffer: Buffer::empty(Rect::new(0, 0, width, height)),
             stats: Stats::default(),

@@ -15,7 +15,7 @@ use super::jobs::{Jobs, Message};
 use super::{App, Start, log};
 use crate::source::Found;
 use crate::store::Problem;
-use crate::term::background;
+use crate::term::answers;
 use crate::term::clipboard::Clipboard;
 use crate::term::color::{ColorMap, Depth};
 use crate::term::screen::{Capabilities, Screen};
@@ -122,12 +122,14 @@ impl Runner {
             drawn: None,
             signal: None,
         };
-        // The profile is being read while the terminal thinks about its background.
+        // The profile is being read while the terminal thinks about its answers.
         runner.carry_out()?;
+        let answers = answers::ask(answers::PATIENCE, lookup);
+        runner.screen.set_repeat(answers.repeats);
         if setup.detect_background {
-            runner.app.look.theme = Theme::for_terminal(background::detect(background::PATIENCE, lookup));
-            runner.repaint();
+            runner.app.look.theme = Theme::for_terminal(answers.background);
         }
+        runner.repaint();
         Ok(runner)
     }
 

@@ -1,6 +1,6 @@
 //! The terminal itself: set-up and restore, colour depth, glyph sets, screen diff, clipboard.
 
-pub mod background;
+pub mod answers;
 pub mod clipboard;
 pub mod color;
 pub mod glyphs;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use ratatui::style::Modifier;
 
-use super::tile::{Ink, Look, ON_BLANK, Tile};
+use super::tile::{Ink, Look, Tile};
 
 /// The state of the terminal as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,50 +28,27 @@ impl Pen {
         Self { row: None, column: None, ..self }
     }
 
-    /// The column if the cursor is known to be in this row.
-    pub fn column_in(&self, y: u16) -> Option<u16> {
-        if self.row == Some(y) { self.column } else { None }
-    }
-
-    /// Whether a tile can be drawn without changing colours or attributes.
-    pub fn suits(&self, tile: &Tile) -> bool {
-        self.look == self.wanted(tile)
-    }
-
-    /// The look a tile needs; on a blank, what does not show stays as it is.
-    fn wanted(&self, tile: &Tile) -> Look {
-        let mut look = tile.look;
-        if tile.is_blank() {
-            look.modifier |= self.look.modifier.difference(ON_BLANK);
-            if tile.look.modifier.is_empty() {
-                look.fg = self.look.fg;
-            }
-        }
-        look
-    }
-
-    /// Changes colours and attributes for a tile.
-    pub fn dress(&mut self, tile: &Tile, out: &mut Vec<u8>) {
-        let wanted = self.wanted(tile);
+    /// Changes colours and attributes to a look, or to what blanks of that look need.
+    pub fn dress(&mut self, look: Look, blank: bool, out: &mut Vec<u8>) {
+        let wanted = if blank { look.on_blank(self.look) } else { look };
         if wanted == self.look {
             return;
         }
         let start = out.len();
         sgr(self.look, wanted, false, out);
         let changed = out.len() - start;
-        sgr(Look::default(), tile.look, true, out);
+        sgr(Look::default(), look, true, out);
         if out.len() - start < 2 * changed {
             out.drain(start..start + changed);
-            self.look = tile.look;
+            self.look = look;
         } else {
             out.truncate(start + changed);
             self.look = wanted;
         }
     }
 
-    /// Draws a tile where the cursor is, in a row that ends before column `width`.
-    pub fn draw(&mut self, tile: &Tile, wide: bool, width: u16, out: &mut Vec<u8>) {
-        self.dress(tile, out);
+    /// Draws a tile where the cursor is, in a row that ends before column `width`, in the colours that are on.
+    pub fn put(&mut self, tile: &Tile, wide: bool, width: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(tile.bytes());
         let steady = tile.is_steady(wide);
         self.column = self.column.map(|x| x + 1 + u16::from(wide)).filter(|x| steady && *x < width);
@@ -85,14 +62,14 @@ impl Pen {
 
     /// Erases to the end of the row (EL) with the default background.
     pub fn erase_rest(&mut self, out: &mut Vec<u8>) {
-        self.dress(&Tile::BLANK, out);
+        self.dress(Look::default(), true, out);
         out.extend_from_slice(b"\x1b[K");
     }
 
     /// Inserts (ICH) or deletes (DCH) columns at the cursor, in a row that ends `room` columns from it; what comes in has
     /// the default background.
     pub fn shift(&mut self, columns: i16, room: u16, out: &mut Vec<u8>) {
-        self.dress(&Tile::BLANK, out);
+        self.dress(Look::default(), true, out);
         if columns < 0 {
             csi(columns.unsigned_abs(), b'P', out);
             return;
@@ -282,10 +259,8 @@ mod tests {
     fn dressed(from: Look, to: Look) -> String {
         let mut pen = Pen { look: from, ..Pen::home() };
         let mut out = Vec::new();
-        let mut tile = Tile::BLANK;
-        tile.look = to;
-        pen.dress(&tile, &mut out);
-        assert!(pen.suits(&tile));
+        pen.dress(to, true, &mut out);
+        assert_eq!(to.on_blank(pen.look), pen.look);
         String::from_utf8(out).unwrap()
     }
 
@@ -308,7 +283,7 @@ mod tests {
         assert_eq!(dressed(all, one), "\x1b[0;4m");
         let mut pen = Pen { look: all, ..Pen::home() };
         let mut out = Vec::new();
-        pen.dress(&Tile::BLANK, &mut out);
+        pen.dress(Look::default(), true, &mut out);
         assert_eq!(out, b"\x1b[m");
     }
 
@@ -324,8 +299,8 @@ mod tests {
     #[test]
     fn blanks_leave_alone_what_does_not_show() {
         let look = Look { fg: Ink::Indexed(3), bg: Ink::Default, modifier: Modifier::BOLD };
-        let pen = Pen { look, ..Pen::home() };
-        assert!(pen.suits(&Tile::BLANK));
-        assert!(!Pen { look: Look { modifier: Modifier::REVERSED, ..look }, ..pen }.suits(&Tile::BLANK));
+        assert_eq!(Look::default().on_blank(look), look);
+        let reversed = Look { modifier: Modifier::REVERSED, ..look };
+        assert_ne!(Look::default().on_blank(reversed), reversed);
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 
+use self::paint::Run;
 use super::pen::Pen;
 use super::shift::Shift;
 pub use super::shift::ShiftHint;
@@ -21,7 +22,7 @@ pub struct Capabilities {
     pub synchronized: bool,
     /// Inserts and deletes characters (ICH, DCH).
     pub shift: bool,
-    /// Repeats the last character (REP). Off unless known: what does not know it shows less than it should.
+    /// Repeats the last character (REP). Off unless the terminal was seen to do it: one that cannot shows too little.
     pub repeat: bool,
 }
 
@@ -50,6 +51,7 @@ pub struct Screen<W> {
     capabilities: Capabilities,
     shown: Option<Shown>,
     next: Grid,
+    runs: Vec<Run>,
     bytes: Vec<u8>,
 }
 
@@ -64,12 +66,17 @@ struct Shown {
 impl<W: Write> Screen<W> {
     /// A screen about which nothing is known yet: the first frame paints all of it.
     pub fn new(out: W, capabilities: Capabilities) -> Self {
-        Self { out, capabilities, shown: None, next: Grid::default(), bytes: Vec::new() }
+        Self { out, capabilities, shown: None, next: Grid::default(), runs: Vec::new(), bytes: Vec::new() }
     }
 
     /// Forgets what is shown, after a resume or when others may have written: the next frame paints everything.
     pub fn invalidate(&mut self) {
         self.shown = None;
+    }
+
+    /// Takes down whether the terminal repeats characters, once that is known.
+    pub fn set_repeat(&mut self, repeat: bool) {
+        self.capabilities.repeat = repeat;
     }
 
     /// What is written to, for sequences that draw nothing (the clipboard, say).
@@ -110,12 +117,12 @@ impl<W: Write> Screen<W> {
         if let Some(shift) = shift.filter(|_| cleared == 0) {
             stats.shifted_rows = self.shift(&mut shown, shift);
         }
-        let mut painter = Painter { pen: shown.pen, repeat: self.capabilities.repeat, tiles: 0 };
+        self.runs.clear();
         for y in 0..self.next.height {
-            painter.row(y, shown.grid.row(y), self.next.row(y), &mut self.bytes);
+            paint::row(y, shown.grid.row(y), self.next.row(y), &mut self.runs);
         }
-        shown.pen = painter.pen;
-        stats.tiles = painter.tiles;
+        let repeat = self.capabilities.repeat;
+        stats.tiles = paint::paint(&mut self.runs, &self.next, repeat, &mut shown.pen, &mut self.bytes);
         self.place_cursor(&mut shown, cursor);
 
         stats.bytes = self.bytes.len();
@@ -144,7 +151,7 @@ impl<W: Write> Screen<W> {
         const MOVE: usize = 8;
         let mut rows = 0;
         let mut moved: Vec<Tile> = Vec::with_capacity(self.next.width);
-        let mut scratch = Vec::new();
+        let (mut scratch, mut runs) = (Vec::new(), Vec::new());
         for y in shift.top..shift.bottom {
             let (now, next) = (shown.grid.row(y), self.next.row(y));
             moved.clear();
@@ -153,10 +160,9 @@ impl<W: Write> Screen<W> {
                 continue;
             }
             let mut cost = |from: &[Tile]| {
-                scratch.clear();
-                let mut painter = Painter { pen: shown.pen.adrift(), repeat: self.capabilities.repeat, tiles: 0 };
-                painter.row(y, from, next, &mut scratch);
-                scratch.len()
+                runs.clear();
+                paint::row(y, from, next, &mut runs);
+                paint::cost(&runs, next, self.capabilities.repeat, shown.pen, &mut scratch)
             };
             if cost(&moved) + MOVE < cost(now) {
                 shown.pen.go(shift.left as u16, y as u16, &mut self.bytes);
@@ -193,79 +199,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// Turns one row into another.
-struct Painter {
-    pen: Pen,
-    repeat: bool,
-    tiles: usize,
-}
-
-impl Painter {
-    fn row(&mut self, y: usize, now: &[Tile], next: &[Tile], out: &mut Vec<u8>) {
-        let Some(last) = (0..next.len()).rev().find(|x| now[*x] != next[*x]) else {
-            return;
-        };
-        let blank_from = next.iter().rposition(|tile| *tile != Tile::BLANK).map_or(0, |x| x + 1);
-        let (row, width) = (y as u16, next.len() as u16);
-        let mut x = 0;
-        while x <= last {
-            if now[x] == next[x] {
-                x += 1;
-                continue;
-            }
-            if !self.bridge(x, row, next, out) {
-                self.pen.go(x as u16, row, out);
-            }
-            // Nothing but blanks follows: erasing is three bytes, however many they are.
-            if x >= blank_from && last - x >= 3 {
-                self.pen.erase_rest(out);
-                return;
-            }
-            let tile = &next[x];
-            let wide = next.get(x + 1).is_some_and(Tile::is_continuation);
-            self.pen.draw(tile, wide, width, out);
-            self.tiles += 1;
-            x += 1 + usize::from(wide);
-            if self.repeat && !wide && tile.is_single() {
-                x += self.repeats(x, last, next, width, out);
-            }
-        }
-    }
-
-    /// Reaches a column by drawing again what stands before it, where that is shorter than moving.
-    fn bridge(&mut self, x: usize, row: u16, next: &[Tile], out: &mut Vec<u8>) -> bool {
-        // The shortest movement to the right is three bytes, four from two columns on.
-        let Some(from) =
-            self.pen.column_in(row).map(usize::from).filter(|from| (1..=3).contains(&x.saturating_sub(*from)))
-        else {
-            return false;
-        };
-        let gap = &next[from..x];
-        let bytes: usize = gap.iter().map(|tile| tile.bytes().len()).sum();
-        let plain = gap.iter().all(|tile| self.pen.suits(tile) && tile.is_single());
-        let whole = !next.get(x).is_some_and(Tile::is_continuation);
-        if !plain || !whole || bytes > if gap.len() == 1 { 2 } else { 3 } {
-            return false;
-        }
-        for tile in gap {
-            self.pen.draw(tile, false, next.len() as u16, out);
-        }
-        true
-    }
-
-    /// Repeats the tile before `x` as often as the row has it, where that is shorter; returns how often.
-    fn repeats(&mut self, x: usize, last: usize, next: &[Tile], width: u16, out: &mut Vec<u8>) -> usize {
-        let tile = &next[x - 1];
-        let run = next[x..=last.max(x - 1)].iter().take_while(|t| *t == tile).count();
-        let sequence = 3 + run.max(1).ilog10() as usize + 1;
-        if run * tile.bytes().len() <= sequence {
-            return 0;
-        }
-        self.pen.repeat(run as u16, width, out);
-        self.tiles += run;
-        run
-    }
-}
+mod paint;
 
 #[cfg(test)]
 mod emulator;

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::text::is_unsafe;
 
 /// A colour as the terminal is told it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ink {
     /// The terminal's default.
     #[default]
@@ -55,8 +55,17 @@ pub(super) struct Look {
     pub modifier: Modifier,
 }
 
+impl Look {
+    /// What a blank of this look needs where `on` is on already: what does not show on it stays as it is.
+    pub fn on_blank(self, on: Look) -> Look {
+        let modifier = self.modifier | on.modifier.difference(ON_BLANK);
+        let fg = if self.modifier.is_empty() { on.fg } else { self.fg };
+        Look { fg, bg: self.bg, modifier }
+    }
+}
+
 /// The attributes that show on a blank.
-pub(super) const ON_BLANK: Modifier = Modifier::REVERSED
+const ON_BLANK: Modifier = Modifier::REVERSED
     .union(Modifier::UNDERLINED)
     .union(Modifier::CROSSED_OUT)
     .union(Modifier::SLOW_BLINK)

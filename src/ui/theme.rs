@@ -7,7 +7,7 @@ pub mod file;
 
 use ratatui::style::{Color, Style};
 
-use crate::term::background::Background;
+use crate::term::answers::Background;
 use crate::term::color::{contrast, rgb};
 
 macro_rules! roles {

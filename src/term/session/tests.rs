@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::*;
-use crate::term::background;
+use crate::term::answers;
 use crate::term::screen::{Capabilities, Screen};
 use crate::term::signals::{Signals, TermSignal};
 
@@ -42,7 +42,7 @@ async fn run_child(role: &str) -> i32 {
         let _ = screen.draw(&frame, None, None);
     };
     if role == "background colour" {
-        let found = background::detect(background::PATIENCE, |name| std::env::var(name).ok());
+        let found = answers::ask(answers::PATIENCE, |name| std::env::var(name).ok()).background;
         let mut typed = [0];
         io::stdin().read_exact(&mut typed).unwrap();
         let found = found.map(|found| found.light);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::term::background::Background;
+use crate::term::answers::Background;
 use crate::term::color::{ColorMap, Depth, STANDS_OUT, oklab_of_linear};
 
 fn themes() -> [Theme; 2] {

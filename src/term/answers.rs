@@ -1,8 +1,8 @@
-//! Whether the terminal's background is dark or light.
+//! What only the terminal itself can tell: its background colour, and whether it repeats characters.
 //!
-//! The terminal is asked for its background colour (OSC 11), followed by a question every terminal answers (DA1): when
-//! that answer is in, no other will come, so nothing is left in the input for the event loop to mistake for keys.
-//! Where there is no answer, `COLORFGBG` may tell.
+//! Questions are sent together, followed by one that every terminal answers (DA1): when that answer is in, no other will
+//! come, so nothing is left in the input for the event loop to mistake for keys. Where there is no answer about the
+//! background, `COLORFGBG` may tell.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -24,15 +24,26 @@ pub struct Background {
     pub color: Option<(u8, u8, u8)>,
 }
 
-/// Finds out the background; none if neither the terminal nor the environment tells.
+/// What a terminal said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Its background, if neither it nor the environment was silent.
+    pub background: Option<Background>,
+    /// Whether it repeats the last character (REP).
+    pub repeats: bool,
+}
+
+/// Asks the terminal; what is on the screen is no longer known after it.
 ///
 /// The terminal must be in raw mode, and nobody else may be reading from it. What is typed meanwhile is lost.
 /// `lookup` gives environment variables.
-pub fn detect(patience: Duration, lookup: impl Fn(&str) -> Option<String>) -> Option<Background> {
+pub fn ask(patience: Duration, lookup: impl Fn(&str) -> Option<String>) -> Answers {
     let term = lookup("TERM").unwrap_or_default();
     let answers = !matches!(term.as_str(), "" | "dumb" | "linux");
-    let asked = if answers { ask(patience) } else { None };
-    asked.map(of_color).or_else(|| lookup("COLORFGBG").and_then(|value| of_colorfgbg(&value)))
+    let got = if answers { converse(patience).unwrap_or_default() } else { Vec::new() };
+    let background =
+        color_in(&got).map(of_color).or_else(|| lookup("COLORFGBG").and_then(|value| of_colorfgbg(&value)));
+    Answers { background, repeats: column_in(&got) == Some(5) }
 }
 
 fn of_color(color: (u8, u8, u8)) -> Background {
@@ -50,22 +61,25 @@ fn of_colorfgbg(value: &str) -> Option<Background> {
     Some(Background { light, color: None })
 }
 
-/// Asks the terminal for its background colour.
-fn ask(patience: Duration) -> Option<(u8, u8, u8)> {
+/// A character, which terminals that can then repeat three times; where the cursor is now (CPR); the background.
+const QUESTIONS: &str = "\x1b[H█\x1b[3b\x1b[6n\x1b]11;?\x1b\\\x1b[c";
+
+/// Asks all questions and returns what came in.
+fn converse(patience: Duration) -> Option<Vec<u8>> {
     let mut tty = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    tty.write_all(b"\x1b]11;?\x1b\\\x1b[c").ok()?;
+    tty.write_all(QUESTIONS.as_bytes()).ok()?;
     let deadline = Instant::now() + patience;
     let mut got = Vec::new();
     // Byte by byte, so that nothing behind the last answer is taken.
     while let Some(byte) = read_byte(&mut tty, deadline) {
         got.push(byte);
         if fenced(&got) || got.len() > 4096 {
-            return color_in(&got);
+            return Some(got);
         }
     }
     // SAFETY: flushing input that is still underway, on a descriptor that is open.
     unsafe { libc::tcflush(tty.as_raw_fd(), libc::TCIFLUSH) };
-    color_in(&got)
+    Some(got)
 }
 
 /// One byte of input, if it comes in time.
@@ -103,6 +117,15 @@ fn color_in(input: &[u8]) -> Option<(u8, u8, u8)> {
     Some((parts.next()??, parts.next()??, parts.next()??))
 }
 
+/// The column in an answer to CPR: `ESC [ row ; column R`.
+fn column_in(input: &[u8]) -> Option<u16> {
+    let end = input.iter().position(|&b| b == b'R')?;
+    let start = input[..end].windows(2).rposition(|pair| pair == b"\x1b[")? + 2;
+    let (row, column) = std::str::from_utf8(&input[start..end]).ok()?.split_once(';')?;
+    row.parse::<u16>().ok()?;
+    column.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +139,15 @@ mod tests {
             [&b""[..], b"\x1b]11;", b"\x1b]11;rgb:", b"\x1b]11;rgb:1/2", b"\x1b]11;rgb:12345/0/0", b"\x1b]11;rgb:g/0/0"]
         {
             assert_eq!(color_in(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_column_tells_whether_characters_were_repeated() {
+        assert_eq!(column_in(b"\x1b[1;5R\x1b]11;rgb:0/0/0\x1b\\\x1b[?6c"), Some(5));
+        assert_eq!(column_in(b"typed\x1b[1;2R\x1b[?6c"), Some(2));
+        for bad in [&b""[..], b"R", b"\x1b[R", b"\x1b[;R", b"\x1b[1R", b"\x1b[1;x5R", b"\x1b[?6c", b"\x1b[1;5"] {
+            assert_eq!(column_in(bad), None, "{bad:?}");
         }
     }
 
@@ -146,6 +178,7 @@ mod tests {
             "COLORFGBG" => Some("0;7".to_owned()),
             _ => None,
         };
-        assert_eq!(detect(Duration::from_secs(3600), vars), Some(Background { light: true, color: None }));
+        let background = Some(Background { light: true, color: None });
+        assert_eq!(ask(Duration::from_secs(3600), vars), Answers { background, repeats: false });
     }
 }
