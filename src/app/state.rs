@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::App;
 use super::atomic::write_atomically;
@@ -30,10 +31,17 @@ pub struct Layout {
     pub tracks: Arrangement,
     /// Tracks whose overlapping events have rows of their own.
     pub spread: BTreeSet<String>,
-    /// The panes that are shown.
+    /// The panes that are shown; those that this version does not know are left out.
+    #[serde(deserialize_with = "known")]
     pub panes: Vec<PaneKind>,
     /// Lines that they have, where set by hand.
     pub pane_lines: Option<u16>,
+}
+
+/// The entries of a list that can be read.
+fn known<'a, D: Deserializer<'a>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
+    let all = Vec::<serde_json::Value>::deserialize(from)?;
+    Ok(all.into_iter().filter_map(|value| serde_json::from_value(value).ok()).collect())
 }
 
 /// What is kept of a profile.
@@ -271,7 +279,8 @@ mod tests {
 
     #[test]
     fn state_of_other_versions_is_read_as_far_as_it_goes() {
-        let kept: Kept = serde_json::from_str(r#"{"cursor":5,"new":true,"layout":{"panes":["details"]}}"#).unwrap();
+        let kept: Kept =
+            serde_json::from_str(r#"{"cursor":5,"new":true,"layout":{"panes":["later","details"]}}"#).unwrap();
         assert_eq!((kept.cursor, kept.layout.panes.as_slice()), (Some(5), &[PaneKind::Details][..]));
         let back: Kept = serde_json::from_slice(&serde_json::to_vec(&kept).unwrap()).unwrap();
         assert_eq!(back, kept);
