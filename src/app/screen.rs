@@ -162,7 +162,9 @@ impl App {
             .zip(&rows)
             .map(|((at, area), row)| {
                 let shown = &scene.rows[*at];
-                Line { node: scene.tree.node(shown.node), row, height: area.height, folded: shown.folded }
+                let node = scene.tree.node(shown.node);
+                let idle = self.causes.blames.of(&node.key);
+                Line { node, row, height: area.height, folded: shown.folded, idle }
             })
             .collect();
         let on_screen = |row: usize| self.regions.rows.iter().position(|(at, _)| *at == row);
@@ -184,7 +186,6 @@ impl App {
             marks: &marks,
             coloring: self.coloring,
             dim_others: self.search.dim && self.search.total() > 0,
-            wait_note: None,
             plain: self.look.plain,
             theme,
             glyphs,

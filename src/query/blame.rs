@@ -51,6 +51,8 @@ pub struct Span {
 pub struct Blame {
     /// What is blamed.
     pub blamed: Vec<Blamed>,
+    /// The same in words; not yet safe for a terminal.
+    pub texts: Vec<String>,
     /// All idle time, in order, without gaps or overlaps within an idle stretch.
     pub spans: Vec<Span>,
 }
@@ -81,12 +83,19 @@ impl Blame {
     /// The idle time of `lane` in `window`, explained. Takes time in proportion to its gaps: call it off the UI thread.
     #[must_use]
     pub fn new(asking: &Asking<'_>, lane: Lane<'_>, window: Window) -> Blame {
+        Blame::of_gaps(asking, lane, window, 0)
+    }
+
+    /// The same for the gaps of at least `least` nanoseconds alone.
+    #[must_use]
+    pub fn of_gaps(asking: &Asking<'_>, lane: Lane<'_>, window: Window, least: u64) -> Blame {
         let mut blame = Blame::default();
         let mut known = FxHashMap::default();
         let whole = asking.store.whole();
-        for gap in gaps::gaps(lane, whole, window) {
+        for gap in gaps::gaps(lane, whole, window).filter(|gap| gap.length() >= least) {
             blame.add(asking, &gap, &mut known);
         }
+        blame.texts = blame.blamed.iter().map(|blamed| asking.blamed_text(blamed)).collect();
         blame
     }
 
@@ -137,6 +146,23 @@ impl Blame {
             .collect();
         shares.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.blamed.cmp(&b.blamed)));
         shares
+    }
+
+    /// What most of the idle time of a column is blamed on, by its position in [`Blame::blamed`]; `None` where the track
+    /// works all the time.
+    #[must_use]
+    pub fn main(&self, cell: Window) -> Option<u16> {
+        let part = |s: &Span| length(s.start.max(cell.start), s.end.min(cell.end));
+        // Of very many, the first ones stand for the column.
+        let spans = self.within(cell).iter().take(64);
+        spans.max_by_key(|s| part(s)).filter(|s| part(s) > 0).map(|s| s.blamed)
+    }
+
+    /// What holds the track back in most of the idle time of a column, as [`Blame::main`]; `None` where it works, or
+    /// nothing was issued.
+    #[must_use]
+    pub fn held(&self, cell: Window) -> Option<u16> {
+        self.main(cell).filter(|&at| self.blamed.get(usize::from(at)) != Some(&Blamed::Nothing))
     }
 
     /// The idle time at `time`; `None` where the track works.

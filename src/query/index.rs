@@ -4,7 +4,7 @@
 //! Memory: 8 bytes per instruction, about as much again per distinct use of semaphores and PSUM, 20 per change of a
 //! semaphore, 60 per transfer; a profile of 10 million instructions takes a few hundred megabytes.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -98,6 +98,18 @@ impl CauseIndex {
     /// # Errors
     /// Says which file could not be read, that it was cancelled, or that the profile has no instructions.
     pub fn build(store: &Store, cancel: &AtomicBool) -> Result<CauseIndex, Problem> {
+        CauseIndex::build_reporting(store, cancel, &|_| {})
+    }
+
+    /// The same; `report` is told, from any thread, how many hundredths are done.
+    ///
+    /// # Errors
+    /// As [`CauseIndex::build`].
+    pub fn build_reporting(
+        store: &Store,
+        cancel: &AtomicBool,
+        report: &(dyn Fn(usize) + Sync),
+    ) -> Result<CauseIndex, Problem> {
         let fail = |message: &str| Problem { path: store.info.path.clone(), message: message.into() };
         let table = store.table_index("Instruction").filter(|&t| !store.events[usize::from(t)].is_empty());
         let Some(table) = table else {
@@ -121,17 +133,28 @@ impl CauseIndex {
             has_updates: false,
             notes: Vec::new(),
         };
-        index.read_operands(store, events, cancel)?;
+        // The shares of a profile of ten million instructions.
+        index.read_operands(store, events, cancel, &|rows| report(rows.saturating_mul(60) / events.len()))?;
         index.add_streams(events);
+        report(70);
         index.read_updates(store, cancel)?;
         index.add_users(events);
+        report(85);
         index.add_transfers(store, events, cancel)?;
         index.add_bank_uses(store, events);
         index.add_notes(store);
         if cancel.load(Ordering::Relaxed) { Err(fail("looking for causes was cancelled")) } else { Ok(index) }
     }
 
-    fn read_operands(&mut self, store: &Store, events: &EventTable, cancel: &AtomicBool) -> Result<(), Problem> {
+    /// `report` is told how many rows have been read.
+    fn read_operands(
+        &mut self,
+        store: &Store,
+        events: &EventTable,
+        cancel: &AtomicBool,
+        report: &(dyn Fn(usize) + Sync),
+    ) -> Result<(), Problem> {
+        let read = AtomicUsize::new(0);
         let spec_of: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(0)).collect();
         let pcs: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(u32::MAX)).collect();
         let known = Mutex::new((FxHashMap::<Spec, u32>::default(), vec![Spec::default()]));
@@ -162,6 +185,7 @@ impl CauseIndex {
                 });
                 spec_of[event as usize].store(key, Ordering::Relaxed);
             }
+            report(read.fetch_add(batch.rows, Ordering::Relaxed) + batch.rows);
             !cancel.load(Ordering::Relaxed)
         })?;
         self.specs = known.into_inner().unwrap_or_else(PoisonError::into_inner).1;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use super::look::Look;
-use crate::model::{Grid, length};
+use crate::model::Grid;
 use crate::query::blame::{Blame, Blamed};
 use crate::term::text;
 
@@ -22,23 +22,16 @@ fn color(blamed: &Blamed, text: &str, look: &Look) -> Color {
     }
 }
 
-/// Draws the line into `row`, whose columns are those of `grid`; `texts` are the causes in words. A column shows the
-/// cause of most of its idle time, and nothing where the engine works all the time.
-pub fn draw(blame: &Blame, texts: &[String], grid: Grid, row: Rect, buffer: &mut Buffer, look: &Look) {
-    let columns: Vec<Option<u16>> = (0..row.width.min(grid.columns()))
-        .map(|k| {
-            let cell = grid.cell(i64::from(k));
-            let part = |s: &crate::query::blame::Span| length(s.start.max(cell.start), s.end.min(cell.end));
-            // Of very many, the first ones stand for the column.
-            let spans = blame.within(cell).iter().take(64);
-            spans.max_by_key(|s| part(s)).filter(|s| part(s) > 0).map(|s| s.blamed)
-        })
-        .collect();
+/// Draws the line into `row`, whose columns are those of `grid`. A column shows the cause of most of its idle time, and
+/// nothing where the engine works all the time.
+pub fn draw(blame: &Blame, grid: Grid, row: Rect, buffer: &mut Buffer, look: &Look) {
+    let columns: Vec<Option<u16>> =
+        (0..row.width.min(grid.columns())).map(|k| blame.main(grid.cell(i64::from(k)))).collect();
     let mut from = 0;
     while from < columns.len() {
         let to = (from..columns.len()).find(|&i| columns[i] != columns[from]).unwrap_or(columns.len());
         if let Some(at) = columns[from].map(usize::from)
-            && let (Some(blamed), Some(name)) = (blame.blamed.get(at), texts.get(at))
+            && let (Some(blamed), Some(name)) = (blame.blamed.get(at), blame.texts.get(at))
         {
             let style = Style::new().fg(color(blamed, name, look));
             let glyph = match blamed {

@@ -1,16 +1,15 @@
 //! A row of events: slices, waits, moments, and columns that merge many.
 
-use std::borrow::Cow;
-
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
 use super::palette::Palette;
 use super::timeline::Timeline;
 use crate::model::Window;
+use crate::query::blame::Blame;
 use crate::query::emphasis::Emphasis;
 use crate::query::tracks::Node;
-use crate::store::{Cell, EventRef, EventTable, LabelKind, flag};
+use crate::store::{Cell, EventTable, LabelKind, flag};
 use crate::term::text;
 
 /// What one column shows.
@@ -20,8 +19,10 @@ enum Column {
     Idle,
     /// One event, or the end of one and the start of another that the next column shows.
     One(u32),
-    /// Waiting, and nothing else.
+    /// An instruction that only waits, and nothing else.
     Wait(u32),
+    /// No instruction, but something that the next one waits for, by its position in [`Blame::blamed`].
+    Held(u16),
     /// Several events; the one that stands for them.
     Many(u32),
 }
@@ -45,6 +46,8 @@ pub(super) struct Slices<'a> {
     pub cells: &'a [Cell],
     pub windows: &'a [Window],
     pub emphasis: &'a [Emphasis],
+    /// The idle time of the track explained, where that is known.
+    pub idle: Option<&'a Blame>,
 }
 
 impl Slices<'_> {
@@ -55,7 +58,7 @@ impl Slices<'_> {
         let mut from = 0;
         while from < columns.len() {
             let (column, emphasis) = (columns[from], self.emphasis_at(from));
-            let joins = matches!(column, Column::One(_) | Column::Wait(_) | Column::Idle);
+            let joins = !matches!(column, Column::Many(_));
             let mut to = from;
             while joins && to + 1 < columns.len() && columns[to + 1] == column && self.emphasis_at(to + 1) == emphasis {
                 to += 1;
@@ -64,7 +67,13 @@ impl Slices<'_> {
             match column {
                 Column::Idle => {}
                 Column::Many(e) => self.many(&run, e, x, y, buffer),
-                Column::Wait(e) => self.wait(&run, e, x, y, second, buffer),
+                Column::Wait(e) => {
+                    let whole = Window::new(self.windows[from].start, self.windows[to].end);
+                    let cause = self.idle.and_then(|idle| idle.held(whole));
+                    let name = cause.map_or_else(|| self.table.event_name(e), |cause| self.cause(cause));
+                    self.wait(&run, name, x, y, second, buffer);
+                }
+                Column::Held(cause) => self.wait(&run, self.cause(cause), x, y, second, buffer),
                 Column::One(e) => self.one(&run, e, x, y, second, buffer),
             }
             from = to + 1;
@@ -77,7 +86,9 @@ impl Slices<'_> {
 
     fn column(&self, i: usize) -> Column {
         let cell = &self.cells[i];
-        let Some(e) = cell.event else { return Column::Idle };
+        let Some(e) = cell.event else {
+            return self.idle.and_then(|idle| idle.held(self.windows[i])).map_or(Column::Idle, Column::Held);
+        };
         if !self.table.is_work(e) {
             return Column::Wait(e);
         }
@@ -146,7 +157,12 @@ impl Slices<'_> {
         self.put(run.from, x, y, shade, style, buffer);
     }
 
-    fn wait(&self, run: &Run, e: u32, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
+    fn cause(&self, at: u16) -> &str {
+        self.idle.and_then(|idle| idle.texts.get(usize::from(at))).map_or("", String::as_str)
+    }
+
+    /// A thin line, with `name` on it where there is room.
+    fn wait(&self, run: &Run, name: &str, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
         let (glyphs, theme) = (self.timeline.glyphs, self.timeline.theme);
         let color = self.palette.emphasis(run.emphasis).unwrap_or(match self.timeline.dim_others {
             true => theme.faint,
@@ -165,14 +181,11 @@ impl Slices<'_> {
         if second || room < 6 {
             return;
         }
-        let event = EventRef { table: self.index, event: e };
-        let note = self.timeline.wait_note.and_then(|note| note(event)).map(Cow::Owned);
-        let name = note.unwrap_or_else(|| Cow::Borrowed(self.table.event_name(e)));
-        let width = text::width(&name);
+        let width = text::width(name);
         if width > 0 && width + 4 <= room {
             let style = style.fg(theme.semaphore);
             let at = from + (room - width - 2) / 2;
-            self.write(at, &format!(" {} ", text::escape(&name)), width + 2, style, x, y, buffer);
+            self.write(at, &format!(" {} ", text::escape(name)), width + 2, style, x, y, buffer);
         }
     }
 

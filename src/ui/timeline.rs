@@ -11,9 +11,10 @@ use super::slices::Slices;
 use super::theme::Theme;
 use super::{labels, levels};
 use crate::model::{Grid, Nanos, Window};
+use crate::query::blame::Blame;
 use crate::query::tracks::{Content, Kind, Node};
 use crate::query::viewport::{self, Body, Row};
-use crate::store::{EventRef, Level, Store};
+use crate::store::{Level, Store};
 use crate::term::glyphs::Glyphs;
 
 /// What colours tell apart.
@@ -43,6 +44,8 @@ pub struct Line<'a> {
     pub height: u16,
     /// Whether what lies below it is hidden.
     pub folded: bool,
+    /// Of an engine, its idle time explained, where that is known.
+    pub idle: Option<&'a Blame>,
 }
 
 /// The tracks on screen, from top to bottom.
@@ -65,8 +68,6 @@ pub struct Timeline<'a> {
     pub coloring: Coloring,
     /// Whether events that do not stand out are dimmed.
     pub dim_others: bool,
-    /// What to write on a wait, where more is known than the event's name.
-    pub wait_note: Option<&'a dyn Fn(EventRef) -> Option<String>>,
     /// Whether the terminal shows no colours, so that shapes must tell what stands out.
     pub plain: bool,
     /// Colours.
@@ -148,8 +149,9 @@ impl Timeline<'_> {
                     return;
                 }
                 let emphasis = &line.row.emphasis;
+                let (node, idle) = (line.node, line.idle);
                 let slices =
-                    Slices { timeline: self, palette, table, index: *index, node: line.node, cells, windows, emphasis };
+                    Slices { timeline: self, palette, table, index: *index, node, cells, windows, emphasis, idle };
                 for below in 0..row.height {
                     slices.draw(row.x, row.y + below, below > 0, buffer);
                 }

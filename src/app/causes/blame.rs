@@ -14,25 +14,50 @@ use crate::model::time::format_duration;
 use crate::query::blame::Blame;
 use crate::query::causes::Asking;
 use crate::query::locate::idle_track;
+use crate::query::tracks::Tree;
 
-/// The idle time of a track with its causes in words.
+/// The idle time of a track, explained.
 pub struct TrackBlame {
     /// The name of the track.
     pub name: String,
-    /// Its idle time, explained.
+    /// Its idle time.
     pub blame: Blame,
-    /// What is blamed, in words, in the order of [`Blame::blamed`].
-    pub texts: Vec<String>,
+}
+
+/// Which idle time has been explained: the gaps of at least so many nanoseconds in a window, on the tracks of a tree.
+#[derive(Clone)]
+struct Scope {
+    window: Window,
+    least: u64,
+    tree: Arc<Tree>,
+}
+
+impl Scope {
+    fn serves(&self, other: &Scope) -> bool {
+        let within = self.window.start <= other.window.start && self.window.end >= other.window.end;
+        within && self.least <= other.least && Arc::ptr_eq(&self.tree, &other.tree)
+    }
 }
 
 /// The idle time of all engines.
 #[derive(Default)]
 pub struct Blames {
-    /// Whether it is shown.
+    /// Whether what it waited for is shown in lines of their own.
     pub on: bool,
     /// By the key of the track; empty until it has been found out.
-    pub tracks: BTreeMap<String, Arc<TrackBlame>>,
-    soon: bool,
+    tracks: BTreeMap<String, Arc<TrackBlame>>,
+    /// What `tracks` hold.
+    known: Option<Scope>,
+    /// What is being found out.
+    soon: Option<Scope>,
+}
+
+impl Blames {
+    /// The idle time of a track, explained as far as that has been wanted.
+    #[must_use]
+    pub fn of(&self, key: &str) -> Option<&Blame> {
+        self.tracks.get(key).map(|found| &found.blame)
+    }
 }
 
 impl App {
@@ -51,50 +76,78 @@ impl App {
         }
     }
 
+    /// The idle time that is to be explained: all of it where it is asked for or takes little, else the gaps that fill
+    /// columns of the screen.
+    fn wanted_scope(&self) -> Scope {
+        let tree = self.scene.tree.clone();
+        if self.causes.blames.on || self.instructions() <= super::UNASKED {
+            return Scope { window: self.scene.store.whole(), least: 0, tree };
+        }
+        let grid = self.scene.view.grid();
+        Scope { window: grid.window(), least: grid.window().length() / u64::from(grid.columns().max(1)), tree }
+    }
+
+    /// Whether idle time is still to be explained.
+    pub(super) fn blames_unsettled(&self) -> bool {
+        let blames = &self.causes.blames;
+        let wanted = self.wanted_scope();
+        self.asking().is_some() && ![&blames.known, &blames.soon].into_iter().flatten().any(|s| s.serves(&wanted))
+    }
+
     /// Has the idle time of all engines explained, off the UI thread, where that is wanted and not done.
     pub(super) fn find_blames(&mut self) {
-        let blames = &mut self.causes.blames;
-        if !blames.on || blames.soon {
-            return;
-        }
-        if !blames.tracks.is_empty() {
-            if self.scene.arrangement.blamed.is_empty() {
+        let wanted = self.wanted_scope();
+        let blames = &self.causes.blames;
+        if blames.known.as_ref().is_some_and(|known| known.serves(&wanted)) {
+            if blames.on && self.scene.arrangement.blamed.is_empty() {
                 self.show_blames();
             }
             return;
         }
+        if blames.soon.as_ref().is_some_and(|soon| soon.serves(&wanted)) {
+            return;
+        }
         let Some((store, index)) = self.sources() else { return };
-        self.causes.blames.soon = true;
-        let tree = self.scene.tree.clone();
+        // Some more, so that the next steps find it there.
+        let around = i64::try_from(wanted.window.length()).unwrap_or(i64::MAX);
+        let (start, end) = (wanted.window.start.saturating_sub(around), wanted.window.end.saturating_add(around));
+        let scope = Scope { window: Window::new(start, end), least: wanted.least / 2, tree: wanted.tree };
+        self.causes.blames.soon = Some(scope.clone());
+        let mut idle = self.causes.idle.clone();
         self.effects.push(Effect::Job(Job::new("blame", move |reporter| {
             let asking = Asking::new(&store, &index);
             let mut tracks = BTreeMap::new();
-            for node in tree.nodes.iter().filter(|n| n.children.is_empty()) {
+            for node in scope.tree.nodes.iter().filter(|n| n.children.is_empty()) {
                 if reporter.cancelled() {
                     return;
                 }
-                let Some(track) = node.track().and_then(|track| idle_track(&store, track)) else { continue };
-                let Some(lane) = track.lane(&store) else { continue };
-                let blame = Blame::new(&asking, lane, store.whole());
-                let texts = blame.blamed.iter().map(|b| asking.blamed_text(b)).collect();
-                tracks.insert(node.key.clone(), Arc::new(TrackBlame { name: node.full.clone(), blame, texts }));
+                let find = || node.track().and_then(|track| idle_track(&store, track));
+                let track = idle.entry(node.key.clone()).or_insert_with(find);
+                let Some(lane) = track.as_ref().and_then(|track| track.lane(&store)) else { continue };
+                let blame = Blame::of_gaps(&asking, lane, scope.window, scope.least);
+                tracks.insert(node.key.clone(), Arc::new(TrackBlame { name: node.full.clone(), blame }));
             }
             reporter.answer(move |app| {
-                app.causes.blames.soon = false;
+                app.causes.blames.soon = None;
                 if Arc::ptr_eq(&store, &app.scene.store) {
+                    app.causes.idle.extend(idle);
                     app.causes.blames.tracks = tracks;
-                    app.show_blames();
+                    app.causes.blames.known = Some(scope);
+                    if app.causes.blames.on {
+                        app.show_blames();
+                    }
                 }
             });
         })));
     }
 
     fn show_blames(&mut self) {
-        if !self.causes.blames.on {
-            return;
-        }
+        let first = self.scene.arrangement.blamed.is_empty();
         self.scene.arrangement.blamed = self.causes.blames.tracks.keys().cloned().collect();
         self.scene.rearrange();
+        if !first {
+            return;
+        }
         let focus = self.panes.focused();
         let totals = self.blame_totals();
         reports::show(self, totals);
@@ -128,7 +181,7 @@ fn add_shares(report: &mut Report, found: &TrackBlame, window: Window) {
     let part = idle as f64 * 100.0 / window.length().max(1) as f64;
     report.heading(format!("{}: idle {} ({part:.0}% of the window)", found.name, format_duration(idle)));
     for share in shares {
-        let text = found.texts.get(usize::from(share.blamed)).map_or("", String::as_str);
+        let text = found.blame.texts.get(usize::from(share.blamed)).map_or("", String::as_str);
         let parts = vec![
             Part::number(format_duration(share.ns), Tone::Value),
             Part::number(format!("{:.1}%", share.share * 100.0), Tone::Dim),

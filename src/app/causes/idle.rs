@@ -24,15 +24,15 @@ impl App {
             }
             if scene.arrangement.blamed.contains(key)
                 && area.height > 1
-                && let Some(found) = self.causes.blames.tracks.get(key)
+                && let Some(found) = self.causes.blames.of(key)
             {
                 let line = Rect { y: area.bottom() - 1, height: 1, ..*area };
                 let names = Rect { width: self.regions.labels, ..line };
                 let ground = buffer[(line.x, area.y)].bg;
                 crate::ui::popup::clear(line, Style::new().bg(ground), buffer);
-                let shares = found.blame.shares(grid.window());
+                let shares = found.shares(grid.window());
                 // What it waited for says more than that nothing was issued.
-                let waits = |s: &&Share| found.blame.blamed.get(usize::from(s.blamed)) != Some(&Blamed::Nothing);
+                let waits = |s: &&Share| found.blamed.get(usize::from(s.blamed)) != Some(&Blamed::Nothing);
                 if let Some(most) = shares.iter().find(waits).or(shares.first()) {
                     let name = found.texts.get(usize::from(most.blamed)).map_or("", String::as_str);
                     let percent = format!(" {:.0}%", most.share * 100.0);
@@ -41,7 +41,7 @@ impl App {
                     let style = Style::new().fg(self.look.theme.dim).bg(ground);
                     buffer.set_string(names.x + 3, names.y, format!("{name}{percent}"), style);
                 }
-                blame::draw(&found.blame, &found.texts, grid, self.regions.timed(line), buffer, &self.look);
+                blame::draw(found, grid, self.regions.timed(line), buffer, &self.look);
             }
         }
     }

@@ -13,6 +13,7 @@ pub mod trail;
 mod walk;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -38,8 +39,8 @@ use links::Links;
 use report::Report;
 use trail::Trail;
 
-/// Profiles with up to so many instructions are looked through as soon as one is selected, larger ones when they are
-/// asked about.
+/// Profiles with up to so many instructions are looked through as soon as they are read, larger ones when they are asked
+/// about.
 const UNASKED: usize = 300_000;
 
 /// What is known of causes.
@@ -48,8 +49,8 @@ enum Known {
     /// Nothing yet.
     #[default]
     Nothing,
-    /// It is being found out.
-    Soon,
+    /// It is being found out: how many hundredths are done.
+    Soon(usize),
     /// All that is recorded.
     All(Arc<CauseIndex>),
     /// Why nothing can be known.
@@ -74,6 +75,13 @@ pub struct Causes {
     pub report: Option<Report>,
     /// What idle time waited for, by track.
     pub blames: Blames,
+}
+
+impl Causes {
+    /// Whether all of this is about `store`.
+    fn are_of(&self, store: &Arc<Store>) -> bool {
+        self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, store))
+    }
 }
 
 impl App {
@@ -102,6 +110,7 @@ impl App {
         match &self.causes.known {
             Known::Never(why) => why.clone(),
             _ if self.opening.is_some() => "what waited for what can be told once the whole profile is read".into(),
+            Known::Soon(done) => format!("finding out what waited for what … {done}%"),
             _ => "finding out what waited for what …".into(),
         }
     }
@@ -130,11 +139,17 @@ impl App {
     fn find_causes(&mut self) {
         let store = self.scene.store.clone();
         self.causes.of = Some(store.clone());
-        self.causes.known = Known::Soon;
+        self.causes.known = Known::Soon(0);
         self.effects.push(Effect::Job(Job::new("causes", move |reporter| {
-            let index = CauseIndex::build(&store, reporter.flag());
+            let said = AtomicUsize::new(0);
+            let index = CauseIndex::build_reporting(&store, reporter.flag(), &|done| {
+                if said.fetch_max(done, Ordering::Relaxed) < done {
+                    let store = store.clone();
+                    reporter.answer(move |app| app.causes_are_found(&store, done));
+                }
+            });
             reporter.answer(move |app| {
-                if !app.causes.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &store)) {
+                if !app.causes.are_of(&store) {
                     return;
                 }
                 app.causes.known = match index {
@@ -156,10 +171,21 @@ impl App {
         })));
     }
 
+    /// Takes note of how far finding out is.
+    fn causes_are_found(&mut self, store: &Arc<Store>, done: usize) {
+        if let Known::Soon(before) = self.causes.known
+            && self.causes.are_of(store)
+        {
+            self.causes.known = Known::Soon(done.max(before));
+            if !self.causes.waiting.is_empty() {
+                self.say(self.causes_state());
+            }
+        }
+    }
+
     /// Has what is known follow the profile and the selection.
     pub(super) fn follow_causes(&mut self) {
-        let same = self.causes.of.as_ref().is_none_or(|of| Arc::ptr_eq(of, &self.scene.store));
-        if !same {
+        if self.causes.of.is_some() && !self.causes.are_of(&self.scene.store) {
             let on = self.causes.blames.on;
             self.causes = Causes::default();
             self.causes.blames.on = on;
@@ -186,18 +212,21 @@ impl App {
 
     /// Whether causes are to be found out once nothing moves: unasked where that takes little.
     pub(super) fn causes_unsettled(&self) -> bool {
-        let instructions = self.scene.store.table("Instruction").map_or(0, |t| t.len());
-        let cheap = (1..=UNASKED).contains(&instructions);
-        let wanted = (self.scene.selection.is_some() && cheap) || (self.causes.blames.on && instructions > 0);
-        wanted && self.opening.is_none() && matches!(self.causes.known, Known::Nothing)
+        let instructions = self.instructions();
+        let wanted = instructions <= UNASKED || self.causes.blames.on;
+        let unknown = instructions > 0 && wanted && matches!(self.causes.known, Known::Nothing);
+        self.opening.is_none() && (unknown || self.blames_unsettled())
+    }
+
+    fn instructions(&self) -> usize {
+        self.scene.store.table("Instruction").map_or(0, |t| t.len())
     }
 
     /// Has causes found out that are wanted soon.
     pub(super) fn foresee_causes(&mut self) {
-        if self.causes_unsettled() {
-            self.knows_causes(None);
+        if self.causes_unsettled() && self.knows_causes(None) {
+            self.find_blames();
         }
-        self.find_blames();
     }
 
     /// Has causes found out, whatever that takes.

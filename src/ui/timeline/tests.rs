@@ -4,10 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::Engine;
+use crate::query::blame::{Blamed, Span};
+use crate::query::causes::Basis;
 use crate::query::emphasis::{Emphases, Emphasis};
 use crate::query::sketch::{Mark, Sketch};
 use crate::query::tracks::{TrackCache, TrackOptions, Tree, tree};
-use crate::store::flag;
+use crate::store::{EventRef, flag};
 use crate::term::glyphs::{ASCII, UNICODE};
 
 /// One of everything: slices apart and side by side, a transpose, waits, moments, counters, a folded group.
@@ -73,6 +75,9 @@ struct Look<'a> {
     plain: bool,
     height: u16,
     cursor: Option<Nanos>,
+    /// Explained idle time, of the track whose key ends so.
+    idle: Option<Blame>,
+    idle_of: &'static str,
 }
 
 impl Look<'_> {
@@ -84,7 +89,11 @@ impl Look<'_> {
         let tree = self.tree();
         let shown = tree.unfolded(|node| node.folded);
         let rows = viewport::rows(self.store, &tree, &shown, self.grid, &self.emphases);
-        let line = |(&id, row)| Line { node: tree.node(id), row, height: self.height, folded: tree.node(id).folded };
+        let line = |(&id, row)| {
+            let node = tree.node(id);
+            let idle = self.idle.as_ref().filter(|_| node.key.ends_with(self.idle_of));
+            Line { node, row, height: self.height, folded: node.folded, idle }
+        };
         let lines: Vec<Line> = shown.iter().zip(&rows).map(line).collect();
         let theme = Theme::dark();
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
@@ -98,7 +107,6 @@ impl Look<'_> {
             marks: &[],
             coloring: Coloring::Operator,
             dim_others: false,
-            wait_note: Some(&|event| Some(format!("S[{}]", event.event))),
             plain: self.plain,
             theme: &theme,
             glyphs: self.glyphs,
@@ -127,6 +135,8 @@ fn look(store: &Store, columns: u16, from: i64, to: i64) -> Look<'_> {
         plain: false,
         height: 1,
         cursor: None,
+        idle: None,
+        idle_of: "Scalar",
     }
 }
 
@@ -179,6 +189,26 @@ fn what_stands_out_differs_in_colour_or_in_shape() {
     assert!(!buffer.content.iter().any(|c| c.fg == theme.matched || c.fg == theme.selection));
 }
 
+/// Idle time, blamed in turn on a queue, nothing, an engine.
+fn idle(spans: &[(i64, i64, u16)]) -> Blame {
+    let blamed =
+        vec![Blamed::Queue("qSyncDynamicHW".into()), Blamed::Nothing, Blamed::Engine("Vector".into()), Blamed::Dispatch];
+    let texts = ["qSync\u{1b}DynamicHW", "nothing issued", "Vector", "dispatch"].map(String::from).to_vec();
+    let span = |&(start, end, blamed)| Span { start, end, blamed, actor: None, basis: Basis::Recorded };
+    Blame { blamed, texts, spans: spans.iter().map(span).collect() }
+}
+
+#[test]
+fn waiting_is_a_thin_line_and_idling_blank() {
+    let store = profile();
+    let mut look = look(&store, 120, 0, 600);
+    look.idle = Some(idle(&[(0, 30, 1), (30, 310, 0), (400, 420, 1), (420, 520, 2), (520, 600, 1)]));
+    let scalar = |look: &Look| look.text().lines().find(|l| l.contains("Scalar")).unwrap_or_default().to_owned();
+    insta::assert_snapshot!("waiting", scalar(&look));
+    look.glyphs = &ASCII;
+    insta::assert_snapshot!("waiting_ascii", scalar(&look));
+}
+
 #[test]
 fn nothing_hostile_reaches_the_terminal() {
     let store = profile();
@@ -202,6 +232,39 @@ fn any_size_is_drawn() {
 }
 
 proptest! {
+    /// Every column shows one of three states: work or a recorded wait, held back, nothing issued.
+    #[test]
+    fn columns_without_events_show_what_held_the_engine_back(
+        events in prop::collection::vec((0i64..20, 1u64..3), 1..12),
+        blamed in prop::collection::vec(0u16..4, 1..20),
+        start in -2i64..18,
+    ) {
+        let mut sketch = Sketch::default();
+        for (start, length) in &events {
+            sketch.instruction(0, Engine::Scalar, "ACTIVATE", start * 10, length * 10);
+        }
+        let store = sketch.store();
+        let spans: Vec<(i64, i64, u16)> = (0..).zip(&blamed).map(|(i, b)| (i * 10, i * 10 + 10, *b)).collect();
+        let mut look = look(&store, 80, 0, 1);
+        look.grid = Grid::with_width(10, 1, 65).starting_at(start * 10);
+        look.size.1 = 2;
+        look.idle = Some(idle(&spans));
+        let theme = Theme::dark();
+        let buffer = look.buffer();
+        for k in 0..65i64 {
+            let cell = &buffer[(15 + k as u16, 0)];
+            let at = start + k;
+            let works = events.iter().any(|(from, length)| (*from..from + *length as i64).contains(&at));
+            let held = usize::try_from(at).ok().and_then(|at| blamed.get(at)).is_some_and(|b| *b != 1);
+            match (works, held) {
+                (true, _) => prop_assert!(cell.symbol() != " " && cell.symbol() != UNICODE.wait, "{k}: {:?}", cell),
+                // A name stands on the line.
+                (false, true) => prop_assert!(cell.fg == theme.wait || cell.fg == theme.semaphore, "{k}: {:?}", cell),
+                (false, false) => prop_assert_eq!(cell.symbol(), " ", "{}", k),
+            }
+        }
+    }
+
     #[test]
     fn panning_moves_what_is_drawn(spans in prop::collection::vec((0i64..400, 0u64..60, any::<bool>()), 1..60), start in 0i64..300, num in 1u64..40, den in 1u64..4, by in -20i64..20) {
         let mut sketch = Sketch::default();
