@@ -188,9 +188,11 @@ impl Asking<'_> {
     pub fn blamed(&self, piece: &Piece) -> Blamed {
         let queue = |t: u32| Blamed::Queue(self.queue_name(t));
         match (piece.kind, piece.actor) {
-            (PieceKind::Idle, _)
-            | (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, None | Some(Actor::Other(_))) => {
+            (PieceKind::Idle, _) | (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, None) => {
                 Blamed::Nothing
+            }
+            (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, Some(other @ Actor::Other(_))) => {
+                Blamed::Queue(self.track_name(other))
             }
             (PieceKind::Compute, Some(Actor::Instruction(e))) => match self.bank_between(piece) {
                 Some(bank) => Blamed::Bank(self.index.stream_of(e).core, bank),

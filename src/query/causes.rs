@@ -7,7 +7,7 @@
 
 use super::index::CauseIndex;
 use super::semaphores::{Met, SyncKey, SyncTrack};
-use super::sync::Condition;
+use super::sync::{Condition, SyncId};
 use super::transfers::Transfer;
 use crate::model::{Engine, Nanos, end_of, length};
 use crate::store::{EventRef, EventTable, LabelKind, Store};
@@ -49,7 +49,7 @@ pub enum Actor {
     Instruction(u32),
     /// A transfer, as a position in [`super::transfers::Transfers::list`].
     Transfer(u32),
-    /// Any other event: it may have dependencies, but no causes.
+    /// Any other event: it may have dependencies, but no causes, unless it is a collective operation.
     Other(EventRef),
 }
 
@@ -114,7 +114,7 @@ impl Causes {
         self.binding().map_or(0, |b| length(cause.satisfied, b.satisfied))
     }
 
-    fn sorted(mut self) -> Causes {
+    pub(super) fn sorted(mut self) -> Causes {
         // Of two at once, the more telling one.
         let rank = |how: &How| match how {
             How::Semaphore { .. } => 0,
@@ -216,7 +216,7 @@ impl<'a> Asking<'a> {
         match actor {
             Actor::Instruction(e) => self.of_instruction(e),
             Actor::Transfer(t) => self.of_transfer(t),
-            Actor::Other(_) => Causes::default(),
+            Actor::Other(event) => self.of_collective(event),
         }
     }
 
@@ -298,7 +298,7 @@ impl<'a> Asking<'a> {
         update: usize,
         time: Nanos,
     ) -> Cause {
-        let (actor, recorded) = self.updater(track, update);
+        let (actor, recorded) = self.updater(condition.sync, track, update);
         Cause {
             how: How::Semaphore { condition: *condition, core, update: Some(update as u32) },
             actor,
@@ -309,7 +309,7 @@ impl<'a> Asking<'a> {
 
     /// Who made a change of a semaphore, and whether the profile records which engine it was.
     #[must_use]
-    pub fn updater(&self, track: &SyncTrack, update: usize) -> (Option<Actor>, bool) {
+    pub fn updater(&self, sync: SyncId, track: &SyncTrack, update: usize) -> (Option<Actor>, bool) {
         let time = track.time(update);
         let source = self.index.sources.get(usize::from(track.source(update))).map_or("", String::as_str);
         let engine = Engine::parse(source);
@@ -327,10 +327,37 @@ impl<'a> Asking<'a> {
             let whole = |t: u32| track.value(update).checked_rem(by(t)) == Some(0);
             last.filter(|&t| whole(t)).or_else(running).or(last).map(Actor::Transfer)
         };
+        let by_collective = || self.index.collectives.told_by(track, update).map(|c| Actor::Other(c.event));
         match engine {
-            Some(_) => (by_instruction(), true),
-            None if source.is_empty() => (by_instruction().or_else(by_transfer), false),
-            None => (by_transfer().or_else(by_instruction), true),
+            Some(_) => (by_instruction().or_else(|| self.last_to_arrive(sync, track.time(update))), true),
+            None if source.is_empty() => (by_instruction().or_else(by_transfer).or_else(by_collective), false),
+            None => (by_transfer().or_else(by_instruction).or_else(by_collective), true),
+        }
+    }
+
+    /// The last to arrive at a barrier: a semaphore that several cores wait for, that changes on all of them at once, and
+    /// that none of their instructions is known to raise.
+    fn last_to_arrive(&self, sync: SyncId, time: Nanos) -> Option<Actor> {
+        let mut waiting: Vec<(Option<i64>, u32)> = Vec::new();
+        let (early, late) = (time.saturating_sub(TOLERANCE as i64 + 1), end_of(time, TOLERANCE));
+        let changes = |other: &SyncTrack| other.changes_until(early) < other.changes_until(late);
+        for (key, other) in self.index.syncs.iter().filter(|(key, other)| key.sync == sync && changes(other)) {
+            let begun = other.waiters.partition_point(|&e| self.events.start(e) <= time);
+            let near = other.waiters[..begun].iter().rev().take(4);
+            waiting.extend(near.filter(|&&e| self.events.end(e) >= time).map(|&e| (key.core, e)));
+        }
+        let several = waiting.iter().any(|(core, _)| *core != waiting[0].0);
+        let last = waiting.iter().filter(|_| several).map(|(_, e)| *e).max_by_key(|&e| (self.events.start(e), e))?;
+        Some(Actor::Instruction(last))
+    }
+
+    /// Whether an instruction is what a change of a semaphore awaited, rather than what made it: it waits for it too.
+    pub(super) fn arrives(&self, how: &How, actor: Actor) -> bool {
+        match (how, actor) {
+            (How::Semaphore { condition, .. }, Actor::Instruction(e)) => {
+                self.index.spec(e).sync.waits.iter().any(|c| c.sync == condition.sync)
+            }
+            _ => false,
         }
     }
 
@@ -422,7 +449,9 @@ impl<'a> Asking<'a> {
         for condition in &index.spec(e).sync.waits {
             let Some(track) = index.sync(stream.core, condition.sync) else { continue };
             if let Some(update) = track.met_within(condition, start, end) {
-                found.causes.push(self.by_update(stream.core, track, condition, update, end));
+                let cause = self.by_update(stream.core, track, condition, update, end);
+                // The last one at a barrier waits for nobody.
+                found.causes.extend((cause.actor != Some(Actor::Instruction(e))).then_some(cause));
             }
         }
         if index.class(events, e).drains {

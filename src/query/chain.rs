@@ -157,9 +157,18 @@ impl Asking<'_> {
             });
         };
         if self.passes(actor) {
-            // Issued after a wait: what let that one start; else what let it go.
-            let release = cause.how != How::Issue;
-            return Ok(At { actor, time: since, release });
+            let next = self.through_wait(&cause, actor);
+            chain.push(Piece {
+                kind: PieceKind::Semaphore,
+                start: next.time.min(since),
+                end: since,
+                actor: None,
+                held: Some(at.actor),
+                cause: Some(cause),
+                residual: Residual::Ordinary,
+                basis: cause.basis,
+            });
+            return Ok(next);
         }
         let (start, end) = self.span(actor);
         let (start, end) = (start.min(since), end.clamp(start.min(since), since));
@@ -176,16 +185,25 @@ impl Asking<'_> {
         match (cause.how, actor) {
             (How::Trigger, _) => chain.push(piece(PieceKind::Dispatch, start, since)),
             (How::Queued, _) => chain.push(piece(PieceKind::Queued, start, since)),
-            (_, Actor::Instruction(_) | Actor::Other(_)) => {
+            (_, Actor::Instruction(_)) => {
                 chain.push(piece(PieceKind::Semaphore, end, since));
                 chain.push(piece(PieceKind::Compute, start, end));
             }
-            (_, Actor::Transfer(_)) => {
+            (_, Actor::Transfer(_) | Actor::Other(_)) => {
                 chain.push(piece(PieceKind::Semaphore, end, since));
                 chain.push(piece(PieceKind::Transfer, start, end));
             }
         }
         Ok(At { actor, time: start, release: false })
+    }
+
+    /// Where a chain goes on from an instruction that only waits: issued after it, from what let it start; at a barrier,
+    /// from the arrival of the last one there; else from what let it go.
+    fn through_wait(&self, cause: &Cause, actor: Actor) -> At {
+        if self.arrives(&cause.how, actor) {
+            return At { actor, time: self.span(actor).0.min(cause.satisfied), release: false };
+        }
+        At { actor, time: cause.satisfied, release: cause.how != How::Issue }
     }
 
     /// What passed between a cause and the start it bound.
@@ -221,7 +239,7 @@ impl Asking<'_> {
             if !self.passes(next) {
                 return Some((cause, next));
             }
-            at = At { actor: next, time: cause.satisfied, release: cause.how != How::Issue };
+            at = self.through_wait(&cause, next);
         }
         None
     }

@@ -35,7 +35,7 @@ impl Asking<'_> {
                     let key = SyncKey { core, sync: update.sync };
                     let Some(track) = self.index.syncs.get(&key) else { continue };
                     let near = track.changes_until(end.saturating_sub(101))..track.changes_until(end_of(end, 100));
-                    let own = near.filter(|&i| self.updater(track, i).0 == Some(actor));
+                    let own = near.filter(|&i| self.updater(update.sync, track, i).0 == Some(actor));
                     found.extend(own.map(|i| (key, i)));
                 }
             }
@@ -47,7 +47,7 @@ impl Asking<'_> {
                     found.extend(track.completion(transfer.end, transfer.by).map(|i| (key, i)));
                 }
             }
-            Actor::Other(_) => {}
+            Actor::Other(event) => found = self.told_of(event),
         }
         found
     }
@@ -99,6 +99,7 @@ impl Asking<'_> {
                 found.extend(next.map(Actor::Instruction));
                 found.extend((e + 1 < end).then(|| self.through(e + 1)).flatten().map(Actor::Instruction));
                 found.extend(transfers.started_by(e).map(Actor::Transfer));
+                found.extend(self.index.collectives.started_by(e).map(|c| Actor::Other(c.event)));
             }
             Actor::Transfer(t) => found.extend(transfers.after(t).map(Actor::Transfer)),
             Actor::Other(_) => {}

@@ -41,7 +41,7 @@ impl Asking<'_> {
         let from = track.changes_until(window.start.saturating_sub(1));
         let to = track.changes_until(window.end.saturating_sub(1)).max(from);
         let step = |i: usize| {
-            let (by, recorded) = self.updater(track, i);
+            let (by, recorded) = self.updater(key.sync, track, i);
             let (time, value, event) = (track.time(i), track.value(i), track.event(i));
             Step { time, value, event, by, recorded, met: self.met_by(key, i) }
         };

@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::banks::{self, BankUse};
+use super::collectives::{self, Collectives, Trigger};
+use super::reach::partition;
 use super::semaphores::{Sample, SyncKey, SyncTrack};
 use super::sync::{self, SyncId, SyncUse};
 use super::transfers::{self, Issue, Transfers};
@@ -77,6 +79,8 @@ pub struct CauseIndex {
     pub sources: Vec<String>,
     /// Transfers.
     pub transfers: Transfers,
+    /// Collective operations.
+    pub collectives: Collectives,
     /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
     pub(super) bank_uses: FxHashMap<(Option<i64>, u8), Vec<u32>>,
     /// Starts of the executions, in order.
@@ -128,6 +132,7 @@ impl CauseIndex {
             syncs: FxHashMap::default(),
             sources: vec![String::new()],
             transfers: Transfers::default(),
+            collectives: Collectives::default(),
             bank_uses: FxHashMap::default(),
             executions: executions(store),
             has_updates: false,
@@ -141,6 +146,7 @@ impl CauseIndex {
         index.add_users(events);
         report(85);
         index.add_transfers(store, events, cancel)?;
+        index.add_collectives(store, events, cancel)?;
         index.add_bank_uses(store, events);
         index.add_notes(store);
         if cancel.load(Ordering::Relaxed) { Err(fail("looking for causes was cancelled")) } else { Ok(index) }
@@ -373,6 +379,41 @@ impl CauseIndex {
         }
         issues.sort_by_key(|issue| events.start(issue.event));
         issues
+    }
+
+    fn add_collectives(&mut self, store: &Store, events: &EventTable, cancel: &AtomicBool) -> Result<(), Problem> {
+        let Some(table) = store.table_index(collectives::TABLE) else { return Ok(()) };
+        let found = &store.events[usize::from(table)];
+        let rows = found.rows.iter().max().map_or(0, |m| *m as usize + 1);
+        let triggers = Mutex::new(vec![Trigger::default(); rows]);
+        let columns = [("trigger_engine", Want::Text), ("trigger_start_ts", Want::Integer)];
+        store.scan(&found.name, &columns, &|batch: Batch| {
+            let mut triggers = triggers.lock().unwrap_or_else(PoisonError::into_inner);
+            for i in 0..batch.rows {
+                if let Some(trigger) = triggers.get_mut(batch.first_row as usize + i) {
+                    trigger.engine = batch.columns[0].text(i).and_then(Engine::parse);
+                    trigger.time = batch.columns[1].integer(i);
+                }
+            }
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        let triggers = triggers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let syncs = self.syncs.iter().filter(|(_, track)| collectives::tells(track)).map(|(key, _)| *key).collect();
+        let issuer = |trigger: &Trigger| {
+            let (engine, time) = (trigger.engine?, trigger.time?);
+            let streams = self.streams.iter().filter(|s| s.engine == Some(engine));
+            let began = streams.flat_map(|s| {
+                let from =
+                    s.first + partition((s.end - s.first) as usize, |i| events.start(s.first + i as u32) < time) as u32;
+                (from..s.end).take_while(|&e| events.start(e) == time)
+            });
+            // A write to a doorbell does it; of several that began at once, such a one.
+            began
+                .filter(|&e| !self.class(events, e).passes)
+                .min_by_key(|&e| (!events.event_name(e).ends_with("WRITE"), e))
+        };
+        self.collectives = Collectives::new((table, found), &triggers, syncs, issuer);
+        Ok(())
     }
 
     fn add_bank_uses(&mut self, store: &Store, events: &EventTable) {

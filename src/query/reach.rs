@@ -228,7 +228,7 @@ impl Asking<'_> {
 }
 
 /// The first of `0..count` for which `before` does not hold, given that it holds up to some point.
-fn partition(count: usize, before: impl Fn(usize) -> bool) -> usize {
+pub(super) fn partition(count: usize, before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
         let middle = low + (high - low) / 2;

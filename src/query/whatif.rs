@@ -50,6 +50,7 @@ type Usual = FxHashMap<(u32, u32, u8), u64>;
 struct Times {
     instructions: Vec<(Nanos, Nanos)>,
     transfers: Vec<(Nanos, Nanos)>,
+    others: FxHashMap<Actor, (Nanos, Nanos)>,
 }
 
 impl Times {
@@ -57,7 +58,7 @@ impl Times {
         match actor {
             Actor::Instruction(e) => self.instructions.get(e as usize).copied(),
             Actor::Transfer(t) => self.transfers.get(t as usize).copied(),
-            Actor::Other(_) => None,
+            Actor::Other(_) => self.others.get(&actor).copied(),
         }
     }
 }
@@ -106,7 +107,8 @@ impl Asking<'_> {
     fn in_order(&self) -> Vec<Actor> {
         let instructions = (0..self.events.len() as u32).map(Actor::Instruction);
         let transfers = (0..self.index.transfers.list.len() as u32).map(Actor::Transfer);
-        let mut order: Vec<Actor> = instructions.chain(transfers).collect();
+        let collectives = self.index.collectives.list.iter().map(|c| Actor::Other(c.event));
+        let mut order: Vec<Actor> = instructions.chain(transfers).chain(collectives).collect();
         // A wait is over after what it waited for has begun.
         let over = |a: Actor| if self.passes(a) { self.span(a).1 } else { self.span(a).0 };
         order.sort_by_key(|a| (over(*a), *a));
@@ -165,6 +167,7 @@ impl Asking<'_> {
         let mut times = Times {
             instructions: (0..self.events.len() as u32).map(|e| (self.events.start(e), self.events.end(e))).collect(),
             transfers: self.index.transfers.list.iter().map(|t| (t.start, t.end)).collect(),
+            others: FxHashMap::default(),
         };
         for (i, &actor) in order.iter().enumerate() {
             if i % 4_096 == 0 && cancel.load(Ordering::Relaxed) {
@@ -193,7 +196,7 @@ impl Asking<'_> {
             match actor {
                 Actor::Instruction(e) => times.instructions[e as usize] = now,
                 Actor::Transfer(t) => times.transfers[t as usize] = now,
-                Actor::Other(_) => {}
+                Actor::Other(_) => drop(times.others.insert(actor, now)),
             }
         }
         extent(times.instructions.into_iter().chain(times.transfers))

@@ -116,7 +116,11 @@ impl Asking<'_> {
                     format!("{} waited for {condition}, whose change is not recorded", name(piece.held))
                 }
                 (_, Some((condition, core))) => {
-                    format!("{} met after {}", self.condition_text(core, &condition), name(piece.actor))
+                    let condition = self.condition_text(core, &condition);
+                    match piece.actor {
+                        Some(by) => format!("{condition} met after {}", self.name(by)),
+                        None => format!("{condition} met once all had arrived"),
+                    }
                 }
                 _ => format!("after {}", name(piece.actor)),
             },
@@ -160,7 +164,11 @@ impl Asking<'_> {
     }
 
     fn transfer_text(&self, actor: Option<Actor>) -> String {
-        let Some(actor @ Actor::Transfer(t)) = actor else { return "a transfer".to_owned() };
+        let (actor, t) = match actor {
+            Some(actor @ Actor::Transfer(t)) => (actor, t),
+            Some(other) => return self.name(other),
+            None => return "a transfer".to_owned(),
+        };
         let transfer = self.index.transfers.get(t);
         let time = length(transfer.start, transfer.end);
         let mut text = format!("{}, {}", self.name(actor), format_bytes(transfer.bytes));

@@ -1,0 +1,142 @@
+//! Collective operations as causes: what started each, and the semaphore by which its end is known.
+
+use rustc_hash::FxHashMap;
+
+use super::causes::{Actor, Asking, Basis, Cause, Causes, How};
+use super::semaphores::{SyncKey, SyncTrack};
+use crate::model::{Engine, Nanos, end_of};
+use crate::store::{EventRef, EventTable};
+
+/// The table of collective operations.
+pub(super) const TABLE: &str = "CcOp";
+/// Whose semaphore tells the engines that an operation is over.
+const OWNER: &str = "CC";
+/// An operation and the change that tells of its end are recorded within so many nanoseconds of each other.
+const AT_END: u64 = 1_000;
+
+/// A collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// Its row of CcOp.
+    pub event: EventRef,
+    /// When it began.
+    pub start: Nanos,
+    /// When it was over.
+    pub end: Nanos,
+    /// The instruction that started it, as an event of Instruction.
+    pub issuer: Option<u32>,
+    /// The operation before it on the same stream, as a position in [`Collectives::list`].
+    before: Option<u32>,
+}
+
+/// What a row of CcOp says of the instruction that started it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trigger {
+    pub engine: Option<Engine>,
+    pub time: Option<Nanos>,
+}
+
+/// All collective operations, in order of their ends.
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// The operations.
+    pub list: Vec<Collective>,
+    /// Semaphores that tell of their ends.
+    pub(super) syncs: Vec<SyncKey>,
+    /// Instructions with the operations that they started, in order.
+    of_issuer: Vec<(u32, u32)>,
+    of_event: FxHashMap<EventRef, u32>,
+}
+
+impl Collectives {
+    /// Puts them together; `triggers` are by row, `issuer` finds the instruction that began on an engine at a time.
+    pub(super) fn new(
+        (table, events): (u16, &EventTable),
+        triggers: &[Trigger],
+        syncs: Vec<SyncKey>,
+        issuer: impl Fn(&Trigger) -> Option<u32>,
+    ) -> Collectives {
+        let mut list: Vec<(Collective, u32)> = (0..events.len() as u32)
+            .map(|e| {
+                let trigger = triggers.get(events.rows[e as usize] as usize);
+                let (event, start, end) = (EventRef { table, event: e }, events.start(e), events.end(e));
+                let stream = events.groups.partition_point(|g| g.sequence.first_event() <= e) as u32;
+                (Collective { event, start, end, issuer: trigger.and_then(&issuer), before: None }, stream)
+            })
+            .collect();
+        list.sort_by_key(|(c, _)| (c.end, c.event));
+        for i in 0..list.len() {
+            let (own, stream) = list[i];
+            let before = list[..i].iter().rposition(|(c, s)| *s == stream && c.start < own.start);
+            list[i].0.before = before.map(|b| b as u32);
+        }
+        let list: Vec<Collective> = list.into_iter().map(|(c, _)| c).collect();
+        let mut of_issuer: Vec<(u32, u32)> = (0..).zip(&list).filter_map(|(i, c)| Some((c.issuer?, i))).collect();
+        of_issuer.sort_unstable();
+        let of_event = (0..).zip(&list).map(|(i, c)| (c.event, i)).collect();
+        Collectives { list, syncs, of_issuer, of_event }
+    }
+
+    /// The operation that an event is.
+    #[must_use]
+    pub fn of_event(&self, event: EventRef) -> Option<&Collective> {
+        self.of_event.get(&event).map(|&c| &self.list[c as usize])
+    }
+
+    /// The operations that an instruction started.
+    pub fn started_by(&self, instruction: u32) -> impl Iterator<Item = &Collective> + '_ {
+        let from = self.of_issuer.partition_point(|(i, _)| *i < instruction);
+        let own = self.of_issuer[from..].iter().take_while(move |(i, _)| *i == instruction);
+        own.map(|(_, c)| &self.list[*c as usize])
+    }
+
+    /// The operation whose end a change of a semaphore tells of.
+    pub(super) fn told_by(&self, track: &SyncTrack, update: usize) -> Option<&Collective> {
+        if track.owner != OWNER || track.value(update) == 0 {
+            return None;
+        }
+        let time = track.time(update);
+        let after = self.list.partition_point(|c| c.end <= end_of(time, super::causes::TOLERANCE));
+        let last = self.list.get(after.checked_sub(1)?)?;
+        (last.end.abs_diff(time) <= AT_END).then_some(last)
+    }
+}
+
+/// Whether a semaphore tells of the ends of collective operations.
+pub(super) fn tells(track: &SyncTrack) -> bool {
+    track.owner == OWNER
+}
+
+impl Asking<'_> {
+    /// What had to happen before a collective operation could begin.
+    pub(super) fn of_collective(&self, event: EventRef) -> Causes {
+        let mut found = Causes::default();
+        let Some(own) = self.index.collectives.of_event(event) else { return found };
+        if let Some(issuer) = own.issuer {
+            let (how, actor) = (How::Trigger, Some(Actor::Instruction(issuer)));
+            let satisfied = self.events.end(issuer).min(own.start);
+            found.causes.push(Cause { how, actor, satisfied, basis: Basis::Recorded });
+        }
+        let before = own.before.and_then(|b| self.index.collectives.list.get(b as usize));
+        if let Some(before) = before.filter(|b| b.end <= own.start) {
+            let (how, actor) = (How::Queued, Some(Actor::Other(before.event)));
+            found.causes.push(Cause { how, actor, satisfied: before.end, basis: Basis::Derived });
+        }
+        found.sorted()
+    }
+
+    /// The changes of semaphores that tell of the end of a collective operation.
+    pub(super) fn told_of(&self, event: EventRef) -> Vec<(SyncKey, usize)> {
+        let collectives = &self.index.collectives;
+        let Some(own) = collectives.of_event(event) else { return Vec::new() };
+        let mut found = Vec::new();
+        for key in &collectives.syncs {
+            let Some(track) = self.index.syncs.get(key) else { continue };
+            let near = track.changes_until(own.end.saturating_sub(AT_END as i64))
+                ..track.changes_until(end_of(own.end, AT_END));
+            let tells = |i: &usize| collectives.told_by(track, *i).is_some_and(|c| c.event == event);
+            found.extend(near.filter(tells).map(|i| (*key, i)));
+        }
+        found
+    }
+}
