@@ -14,6 +14,8 @@ use crate::store::{EventRef, EventTable, LabelKind, Store};
 
 /// Clocks of engines, semaphores and DMA engines agree to within so many nanoseconds.
 pub const TOLERANCE: u64 = 10;
+/// An engine goes on so long after the change of a semaphore that it waited for (23 or 24 on real captures).
+const WAKING: u64 = 30;
 /// How far back on its engine an instruction looks for the one ahead of it on the same path.
 const LOOK_BACK: u32 = 16;
 /// Dependencies of one instruction that are looked at.
@@ -112,6 +114,17 @@ impl Causes {
     #[must_use]
     pub fn slack(&self, cause: &Cause) -> u64 {
         self.binding().map_or(0, |b| length(cause.satisfied, b.satisfied))
+    }
+
+    /// When an engine had taken in its data is an estimate, and no better than the record of a semaphore that changed just
+    /// so long before the start as an engine takes to go on: it counts as no later than that.
+    fn prefer_recorded(&mut self, start: Nanos) {
+        let woken = |c: &&Cause| matches!(c.how, How::Semaphore { .. }) && length(c.satisfied, start) <= WAKING;
+        if let Some(change) = self.causes.iter().filter(woken).map(|c| c.satisfied).max() {
+            for cause in self.causes.iter_mut().filter(|c| c.how == How::Occupied) {
+                cause.satisfied = cause.satisfied.min(change);
+            }
+        }
     }
 
     pub(super) fn sorted(mut self) -> Causes {
@@ -244,6 +257,7 @@ impl<'a> Asking<'a> {
             }
         }
         found.causes.extend(self.dependencies(e, start));
+        found.prefer_recorded(start);
         found.sorted()
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use neuron_scope::app::Start;
+use neuron_scope::app::causes::Causes;
 use neuron_scope::app::headless::{Headless, text};
 use neuron_scope::app::panes::PaneKind;
 use neuron_scope::app::scene::Selection;
@@ -39,7 +40,9 @@ fn screens_of_causes() {
 #[test]
 fn a_key_pressed_before_causes_are_known_is_answered() {
     let mut app = demo(SIZE);
-    assert!(app.app.asking().is_none(), "nothing was asked yet");
+    assert!(app.app.asking().is_some(), "a small profile is looked through unasked");
+    app.app.causes = Causes::default();
+    assert!(app.app.asking().is_none());
     press(&mut app, "<C-Home>P");
     assert!(app.app.causes.report.as_ref().is_some_and(|r| r.title.starts_with("critical path")));
     assert_eq!(app.app.panes.focused(), Some(PaneKind::Causes));

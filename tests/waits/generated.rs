@@ -58,6 +58,36 @@ fn the_demo_tells_why_everything_waited() {
 }
 
 #[test]
+fn the_demos_critical_path_leads_through_all_that_works() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let path = asking.critical_path().expect("something ran");
+    assert_eq!(path.chain.total(), store.whole().length());
+    let share = |kind: &str| {
+        let ns = path.by_kind.iter().find(|(name, _)| name == kind).map_or(0, |(_, ns)| *ns);
+        ns as f64 / path.chain.total() as f64
+    };
+    assert!(share("compute") > 0.3 && share("transfer") > 0.2 && share("dispatch") > 0.02, "{:?}", path.by_kind);
+    assert!(share("semaphore") > 0.001 && share("idle") < 0.1, "{:?}", path.by_kind);
+    // Through collective operations, and over barriers from core to core.
+    assert!(path.by_track.iter().any(|(track, _)| track.starts_with("CC ops")), "{:?}", path.by_track);
+    let cores: BTreeSet<Option<i64>> = path.chain.actors.iter().map(|a| asking.core(*a)).collect();
+    assert!(cores.contains(&Some(0)) && cores.contains(&Some(1)), "{cores:?}");
+    assert!(!path.chain.actors.iter().any(|a| asking.passes(*a)));
+
+    let collectives = &index.collectives.list;
+    assert!(!collectives.is_empty());
+    for own in collectives {
+        let actor = Actor::Other(own.event);
+        let issuer = own.issuer.expect("an instruction started it");
+        assert_eq!(store.table("Instruction").expect("a table").event_name(issuer), "WRITE");
+        assert!(asking.unblocked(Actor::Instruction(issuer)).contains(&actor));
+        assert_eq!(asking.blocker(actor).map(|(_, by)| by), Some(Actor::Instruction(issuer)));
+        assert!(!asking.unblocked(actor).is_empty(), "the engines wait for it");
+    }
+}
+
+#[test]
 fn the_demos_transfers_have_whole_lives() {
     let (_dir, store, index) = demo();
     let asking = Asking::new(&store, &index);

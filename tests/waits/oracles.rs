@@ -94,6 +94,22 @@ fn the_worked_example_is_explained() {
     assert_eq!((stages[0].start, stages[stages.len() - 1].end), (65_642, 69_366));
 }
 
+/// Reductions whose start follows the change of a semaphore by 23 or 24 ns each time, while their engine had taken in
+/// the data of the one ahead some 10 ns before, now more, now less: the semaphore bound them.
+#[test]
+fn a_semaphore_that_changed_just_before_the_start_bound_it() {
+    let Some(path) = corpus("neuron/v6_attention_baseline_bf16_s1024/oracle.json") else { return };
+    let (store, index) = open(&path);
+    let asking = Asking::new(&store, &index);
+    for pc in 94..=108 {
+        let Subject::Event(event) = subject(&store, &format!("pc:{pc}@Vector(nc0)")) else { panic!("no event") };
+        let why = asking.why(asking.actor(event));
+        let by = why.by.map(|by| asking.name(by)).unwrap_or_default();
+        assert_eq!(why.text, format!("S[4] (Scalar)>={} ← {by}", pc - 84));
+        assert!(by.contains(" on Scalar") && (23..=24).contains(&why.lag), "{pc}: {why:?}");
+    }
+}
+
 #[test]
 fn every_idle_nanosecond_has_one_cause() {
     for path in oracles() {

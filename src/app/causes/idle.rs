@@ -53,10 +53,13 @@ impl App {
         let to = grid.column_of(window.end.saturating_sub(1)).min(last);
         for column in from..=to {
             let Some(cell) = buffer.cell_mut((row.x + column as u16, row.y)) else { continue };
-            let blank = cell.symbol() == " ";
+            let (blank, waits) = (cell.symbol() == " ", cell.symbol() == self.look.glyphs.wait);
             cell.set_bg(self.look.theme.idle);
-            if blank && self.look.plain {
-                cell.set_symbol(self.look.glyphs.dot).modifier.insert(Modifier::REVERSED);
+            if (blank || waits) && self.look.plain {
+                cell.modifier.insert(Modifier::REVERSED);
+                if blank {
+                    cell.set_symbol(self.look.glyphs.dot);
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::query::chain::{Chain, MOST_STEPS, Piece};
 use crate::query::gaps::Gap;
 use crate::query::reach::{By, Totals};
 use crate::query::whatif::Changed;
+use crate::store::LabelKind;
 
 /// How far a reach is followed, unless asked for more.
 const DEPTH: usize = 8;
@@ -125,6 +126,17 @@ fn add_chain(asking: &Asking, report: &mut Report, chain: &Chain) {
     report.marked.dedup();
     let kinds = asking.totals(chain, By::Kind);
     let total = chain.total();
+    // Of a long chain, the sums say more than its last pieces.
+    let long = chain.pieces.len() > LONG;
+    let add_sums = |report: &mut Report| {
+        for (by, name) in SUMS {
+            add_totals(report, name, &asking.totals(chain, by), total);
+        }
+    };
+    if long {
+        report.text(shares(&kinds, total), Tone::Plain);
+        add_sums(report);
+    }
     report.heading(format!("binding chain, {} pieces: {}", chain.pieces.len(), shares(&kinds, total)));
     for piece in chain.pieces.iter().take(MOST_PIECES) {
         report.line(piece.actor, piece_parts(asking, piece));
@@ -135,10 +147,16 @@ fn add_chain(asking: &Asking, report: &mut Report, chain: &Chain) {
     if let Some(root) = asking.root_text(&chain.root) {
         report.text(format!("root: {root}"), Tone::Dim);
     }
-    for (by, name) in [(By::Track, "engine and queue"), (By::Layer, "layer"), (By::Line, "source line")] {
-        add_totals(report, name, &asking.totals(chain, by), total);
+    if !long {
+        add_sums(report);
     }
 }
+
+/// What the time of a chain is summed up by.
+const SUMS: [(By, &str); 4] =
+    [(By::Track, "engine and queue"), (By::Opcode, "opcode"), (By::Layer, "layer"), (By::Line, "source line")];
+/// Chains of more pieces are summed up first.
+const LONG: usize = 40;
 
 /// Pieces of a chain that are listed.
 const MOST_PIECES: usize = 2_000;
@@ -235,11 +253,7 @@ pub fn critical_path(app: &mut App) -> Result<(), String> {
         let total = path.chain.total();
         let title = format!("critical path: {} to {}", format_duration(total), asking.name(path.last));
         let mut report = Report::new(title);
-        let by = [("opcode", &path.by_opcode)];
         add_chain(asking, &mut report, &path.chain);
-        for (name, totals) in by {
-            add_totals(&mut report, name, totals, total);
-        }
         Ok(report)
     });
     Ok(())
@@ -252,7 +266,9 @@ pub fn what_if(app: &mut App, text: Option<&str>) -> Result<(), String> {
     }
     let placeholder = "this 50%, MATMUL 0.5, layer layers.3/attn 0";
     let prompt = Prompt::new(Purpose::Name, "what if: ", placeholder, |text, app| estimate(app, text));
-    let words = ["this", "layer"].map(str::to_owned).to_vec();
+    let mut words = ["this", "layer"].map(str::to_owned).to_vec();
+    let names = app.scene.store.table("Instruction").and_then(|table| table.label(LabelKind::Name));
+    words.extend(names.into_iter().flat_map(|l| l.entries.iter().filter(|name| !name.is_empty()).cloned()));
     app.show(prompt.with_words(words));
     Ok(())
 }
