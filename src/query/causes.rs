@@ -286,10 +286,13 @@ impl<'a> Asking<'a> {
         if condition.sync.event && track.is_empty() {
             return self.event_set(core, track, condition, time);
         }
-        match track.met(condition, end_of(time, TOLERANCE)) {
-            Met::By(update) => Some(self.by_update(core, track, condition, update, time)),
+        let limit = end_of(time, TOLERANCE);
+        let update = match track.met(condition, limit) {
+            Met::By(update) => Some(update),
+            Met::Not if condition.sync.event => track.met_and_undone(condition, limit),
             Met::Always | Met::Not | Met::Unknown => None,
-        }
+        };
+        update.map(|update| self.by_update(core, track, condition, update, time))
     }
 
     /// The instruction that set an event whose changes are not recorded.
@@ -317,7 +320,12 @@ impl<'a> Asking<'a> {
             how: How::Semaphore { condition: *condition, core, update: Some(update as u32) },
             actor,
             satisfied: track.time(update).min(time),
-            basis: if recorded || actor.is_none() { Basis::Recorded } else { Basis::Derived },
+            basis: match recorded || actor.is_none() {
+                // What is missing may have changed it back and forth.
+                _ if self.index.lost_between(core, track.time(update), time) => Basis::Inferred,
+                true => Basis::Recorded,
+                false => Basis::Derived,
+            },
         }
     }
 

@@ -17,7 +17,7 @@ use super::sync::{self, SyncId, SyncUse};
 use super::transfers::{self, Issue, Transfers};
 use crate::model::opcode::is_wait;
 use crate::model::{Engine, Nanos};
-use crate::store::{Batch, EventRef, EventTable, LabelKind, Problem, Store, Want, flag};
+use crate::store::{Batch, EventRef, EventTable, Group, LOST_RECORDS, LabelKind, Problem, Store, Want, flag};
 
 /// What the operands of an instruction say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -85,6 +85,8 @@ pub struct CauseIndex {
     pub(super) bank_uses: FxHashMap<(Option<i64>, u8), Vec<u32>>,
     /// Starts of the executions, in order.
     executions: Vec<Nanos>,
+    /// Stretches in which changes of semaphores are missing, by core.
+    lost: Vec<(Option<i64>, Nanos, Nanos)>,
     /// Whether the profile records changes of semaphores at all.
     pub has_updates: bool,
     /// What is not recorded, and what would record it; what could not be put together.
@@ -135,6 +137,7 @@ impl CauseIndex {
             collectives: Collectives::default(),
             bank_uses: FxHashMap::default(),
             executions: executions(store),
+            lost: lost(store),
             has_updates: false,
             notes: Vec::new(),
         };
@@ -361,6 +364,18 @@ impl CauseIndex {
         }
         for (key, mut list) in by_sync {
             list.sort_by_key(|&t| self.transfers.get(t).end);
+            let rise = self.syncs.get(&key).map_or(0, SyncTrack::rise);
+            // What all of them did in equal parts.
+            let each =
+                i32::try_from(rise / list.len() as u64).ok().filter(|by| *by > 0 && rise % list.len() as u64 == 0);
+            for &t in &list {
+                let issuer = self.transfers.get(t).issuer;
+                let said = issuer.and_then(|i| self.spec(i).sync.transfer).filter(|(sync, _)| *sync == key.sync);
+                let transfer = &mut self.transfers.list[t as usize];
+                if transfer.by == 1 {
+                    transfer.by = said.map(|(_, by)| by.max(1)).or(each).unwrap_or(1);
+                }
+            }
             self.syncs.entry(key).or_default().transfers = list;
         }
         Ok(())
@@ -459,6 +474,12 @@ impl CauseIndex {
         self.executions.partition_point(|start| *start <= time)
     }
 
+    /// Whether changes of semaphores of a core are missing somewhere between two moments.
+    pub(super) fn lost_between(&self, core: Option<i64>, from: Nanos, to: Nanos) -> bool {
+        let first = self.lost.partition_point(|(c, _, end)| (*c, *end) <= (core, from));
+        self.lost.get(first).is_some_and(|(c, start, _)| *c == core && *start < to)
+    }
+
     /// The table of instructions.
     #[must_use]
     pub fn events<'a>(&self, store: &'a Store) -> &'a EventTable {
@@ -520,6 +541,19 @@ fn executions(store: &Store) -> Vec<Nanos> {
     let mut starts: Vec<Nanos> = (0..table.len() as u32).map(|e| table.start(e)).collect();
     starts.sort_unstable();
     starts
+}
+
+/// Stretches in which records are missing; those of a core follow and do not overlap each other.
+fn lost(store: &Store) -> Vec<(Option<i64>, Nanos, Nanos)> {
+    let Some(table) = store.table(LOST_RECORDS) else { return Vec::new() };
+    let of_group = |group: &Group| {
+        let (core, first) = (group.key.core, group.sequence.first_event());
+        let events = first..first.saturating_add(group.sequence.len() as u32);
+        events.map(|e| (core, table.start(e), table.end(e))).collect::<Vec<_>>()
+    };
+    let mut lost: Vec<_> = table.groups.iter().flat_map(of_group).collect();
+    lost.sort_unstable();
+    lost
 }
 
 fn class(opcode: &str) -> Class {

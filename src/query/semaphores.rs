@@ -91,6 +91,14 @@ impl SyncTrack {
         Sample { time: self.times[i], value: self.values[i], source: self.sources[i], event: self.events[i] }
     }
 
+    /// By how much the value rose in all.
+    #[must_use]
+    pub fn rise(&self) -> u64 {
+        let first = self.values.first().map_or(0, |v| v.max(&0).unsigned_abs().into());
+        let steps = self.values.windows(2).map(|pair| u64::from(pair[1].max(pair[0]).abs_diff(pair[0])));
+        steps.fold(first, u64::saturating_add)
+    }
+
     /// Number of changes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -164,6 +172,16 @@ impl SyncTrack {
             }
         }
         Met::Always
+    }
+
+    /// The change that made `condition` hold until, just before `time`, it was undone: by what waited for it, as an event
+    /// is cleared.
+    #[must_use]
+    pub fn met_and_undone(&self, condition: &Condition, time: Nanos) -> Option<usize> {
+        let last = self.changes_until(time).checked_sub(1)?;
+        let before = last.checked_sub(1)?;
+        let just = time.abs_diff(self.times[last]) <= AT_COMPLETION;
+        (just && !condition.is_met(self.values[last]) && condition.is_met(self.values[before])).then_some(before)
     }
 
     /// The first change after `from` and up to `to` by which `condition` holds.
@@ -267,6 +285,14 @@ mod tests {
         let mut recorded = track(&[(10, 16), (31, 0), (50, 16)]);
         recorded.clear_at(&[30]);
         assert_eq!(recorded.len(), 3);
+    }
+
+    #[test]
+    fn an_event_is_met_although_it_is_cleared_at_once() {
+        let track = track(&[(100, 1), (104, 0), (500, 1)]);
+        let condition = Condition { sync: SyncId::event(4), test: Test::Equal, value: 1 };
+        assert_eq!(track.met(&condition, 130), Met::Not);
+        assert_eq!([103, 130, 250, 510].map(|t| track.met_and_undone(&condition, t)), [None, Some(0), None, None]);
     }
 
     #[test]

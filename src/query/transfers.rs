@@ -38,7 +38,7 @@ pub struct Transfer {
     pub queue: u32,
     /// The semaphore it raises.
     pub sync: Option<SyncId>,
-    /// By how much in all; 1 where not recorded.
+    /// By how much in all; 1 where that cannot be told.
     pub by: i32,
 }
 

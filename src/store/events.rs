@@ -8,6 +8,9 @@ use super::column::{Coded, Labels, Lengths, Times};
 use super::sequence::Sequence;
 use crate::model::{Engine, Nanos, end_of};
 
+/// The table of stretches in which records are missing, where a source knows of any; one group per core.
+pub const LOST_RECORDS: &str = "LostRecords";
+
 /// Properties of an event, one bit each.
 pub mod flag {
     /// Waits on a semaphore or event (EVENT_SEMAPHORE): busy, but not active.

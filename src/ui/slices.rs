@@ -109,9 +109,14 @@ impl Slices<'_> {
         let theme = self.timeline.theme;
         match self.palette.emphasis(emphasis) {
             Some(color) => color,
-            None if self.timeline.dim_others => theme.faint,
+            None if self.timeline.dim_others || self.outside(e) => theme.faint,
             None => self.palette.color(self.table, self.index, e, self.node),
         }
+    }
+
+    /// Whether an event lies outside the measured execution.
+    fn outside(&self, e: u32) -> bool {
+        self.table.flags[e as usize] & flag::OUTSIDE != 0
     }
 
     /// Without colours, shapes tell what stands out: left edge, right edge, a single column.
@@ -135,6 +140,13 @@ impl Slices<'_> {
         }
     }
 
+    fn event_modifier(&self, e: u32, emphasis: Emphasis) -> Modifier {
+        match emphasis {
+            Emphasis::None if self.timeline.plain && self.outside(e) => Modifier::DIM,
+            _ => self.modifier(emphasis),
+        }
+    }
+
     fn put(&self, i: usize, x: u16, y: u16, symbol: &str, style: Style, buffer: &mut Buffer) {
         let visible = i.checked_sub(1).filter(|&k| k + 3 < self.cells.len());
         if let Some(k) = visible
@@ -153,7 +165,7 @@ impl Slices<'_> {
             None if cell.busy == 0 => glyphs.merged,
             None => glyphs.shades[((share * 3.0) as usize).min(2)],
         };
-        let style = Style::new().fg(self.fill(e, run.emphasis)).add_modifier(self.modifier(run.emphasis));
+        let style = Style::new().fg(self.fill(e, run.emphasis)).add_modifier(self.event_modifier(e, run.emphasis));
         self.put(run.from, x, y, shade, style, buffer);
     }
 
@@ -192,7 +204,7 @@ impl Slices<'_> {
     fn one(&self, run: &Run, e: u32, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
         let (glyphs, theme) = (self.timeline.glyphs, self.timeline.theme);
         let fill = self.fill(e, run.emphasis);
-        let modifier = self.modifier(run.emphasis);
+        let modifier = self.event_modifier(e, run.emphasis);
         let shape = self.shapes(run.emphasis);
         let flags = self.table.flags[e as usize];
         let edge = Style::new().fg(fill).add_modifier(modifier);

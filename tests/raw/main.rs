@@ -7,4 +7,5 @@ mod derived;
 mod fixtures;
 mod oracle;
 mod sample;
+mod store;
 mod writer;

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::corpus;
+use super::{corpus, worked_example};
 
 fn run(arguments: &[&str], path: &Path) -> Output {
     let cache = tempfile::tempdir().expect("a directory");
@@ -26,8 +26,11 @@ fn events(list: &Value) -> Vec<i64> {
 
 #[test]
 fn explain_walks_the_worked_example() {
-    let Some(path) = corpus("neuron/v6_attention_baseline_bf16_s1024/oracle.json") else { return };
-    let gap = json(&["explain", "gap@50us@TensorMatrix(nc0)", "--json"], &path);
+    worked_example().iter().for_each(|path| explain_walks(path));
+}
+
+fn explain_walks(path: &Path) {
+    let gap = json(&["explain", "gap@50us@TensorMatrix(nc0)", "--json"], path);
     assert_eq!(gap["subject"]["gap"]["end_ns"], 69_474);
     assert_eq!(gap["total_ns"], 44_797);
     let pieces = gap["pieces"].as_array().expect("pieces");
@@ -50,14 +53,14 @@ fn explain_walks_the_worked_example() {
         at += text[at..].find(part).unwrap_or_else(|| panic!("{part} after {at} of\n{text}"));
     }
     // A moment at which nothing runs means the gap.
-    let same = json(&["explain", "at:50us@TensorMatrix", "--json"], &path);
+    let same = json(&["explain", "at:50us@TensorMatrix", "--json"], path);
     assert_eq!(same["pieces"], gap["pieces"]);
 
-    let event = json(&["explain", "pc:61@Sync(nc0)", "--json"], &path);
+    let event = json(&["explain", "pc:61@Sync(nc0)", "--json"], path);
     assert_eq!(event["subject"]["pc"], 61);
     assert_eq!((event["causes"][0]["bound"].clone(), event["causes"][0]["slack_ns"].clone()), (true.into(), 0.into()));
     assert_eq!(event["why"]["lag_ns"], 17);
-    let range = json(&["explain", "60us..70us", "--json"], &path);
+    let range = json(&["explain", "60us..70us", "--json"], path);
     assert_eq!(range["total_ns"], 10_000);
     let parts: i64 = range["by_track"].as_array().into_iter().flatten().filter_map(|t| t["ns"].as_i64()).sum();
     assert_eq!(parts, 10_000);

@@ -24,6 +24,12 @@ fn corpus(part: &str) -> Option<PathBuf> {
     None
 }
 
+/// Both forms of the capture that WAITS.md works out: what the vendor's tool printed, and the capture itself.
+fn worked_example() -> Vec<PathBuf> {
+    let folder = corpus("neuron/v6_attention_baseline_bf16_s1024").into_iter();
+    folder.flat_map(|folder| [folder.join("oracle.json"), folder.join("baseline_exec_2.ntff")]).collect()
+}
+
 /// A profile with its index.
 fn open(path: &std::path::Path) -> (Store, CauseIndex) {
     let cancel = AtomicBool::new(false);

@@ -160,6 +160,14 @@ impl RawCapture {
         capture
     }
 
+    /// Whether something lies wholly outside the measured executions of a core.
+    #[must_use]
+    pub fn is_outside(&self, pcore_idx: u16, times: Times) -> bool {
+        let executions = self.cores.get(usize::from(pcore_idx)).map(|core| core.executions.as_slice());
+        let meets = |execution: &Times| execution.start_ps < times.end_ps && times.start_ps < execution.end_ps;
+        !executions.unwrap_or_default().iter().any(meets)
+    }
+
     /// The id of an instruction: from 1.
     #[must_use]
     pub fn instruction_id(&self, index: u32) -> i64 {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::model::opcode::is_matmul;
 use crate::source::raw::{RawCapture, RawDmaRing, RawWord, Times};
 use crate::store::builder::{Chunk, TableInput};
-use crate::store::{GroupKey, Keys, LabelKind, Lengths, Measure, flag};
+use crate::store::{GroupKey, Keys, LOST_RECORDS, LabelKind, Lengths, Measure, flag};
 
 /// Distinct values, numbered in the order in which they are first met.
 struct Codes<T> {
@@ -245,8 +245,9 @@ pub(super) fn throttles(capture: &RawCapture) -> TableInput {
 
 /// Stretches in which records are missing.
 pub(super) fn gaps(capture: &RawCapture) -> TableInput {
-    plain(super::LOST_RECORDS, capture.gaps.iter(), |gap| {
-        (gap.times(), 0, gap.pcore_idx, super::LOST_RECORDS.to_owned(), "semaphore records lost".into())
+    plain(LOST_RECORDS, capture.gaps.iter(), |gap| {
+        let flags = flag_outside(capture.is_outside(gap.pcore_idx, gap.times()));
+        (gap.times(), flags, gap.pcore_idx, LOST_RECORDS.to_owned(), "semaphore records lost".into())
     })
 }
 

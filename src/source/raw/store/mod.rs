@@ -13,12 +13,9 @@ use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
-use crate::store::{Builder, Datum, Graph, Problem, ProfileInfo, Records, Store, TableInfo};
+use crate::store::{Builder, Datum, Graph, LOST_RECORDS, Problem, ProfileInfo, Records, Store, TableInfo};
 use columns::TABLES;
 use rows::RawRows;
-
-/// The table of stretches in which records are missing, and its track.
-const LOST_RECORDS: &str = "LostRecords";
 
 /// Steps of an opening.
 const STEPS: u64 = 4;
@@ -128,10 +125,10 @@ fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
              missing; give it with --neff FILE"
         ));
     }
-    if !capture.gaps.is_empty() {
+    let lost = capture.gaps.iter().filter(|gap| !capture.is_outside(gap.pcore_idx, gap.times())).count();
+    if lost > 0 {
         warn(format!(
-            "semaphore records were lost in {} places (track {LOST_RECORDS}); what waited there for what is not recorded",
-            capture.gaps.len()
+            "semaphore records were lost in {lost} places (track {LOST_RECORDS}); what waited there, and for what, is inferred"
         ));
     }
     let columns = ["message", "category"].map(str::to_owned).to_vec();

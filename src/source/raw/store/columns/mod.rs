@@ -8,7 +8,7 @@ mod small;
 
 use crate::model::Value;
 use crate::source::raw::RawCapture;
-use crate::store::ColumnKind;
+use crate::store::{ColumnKind, LOST_RECORDS};
 
 /// A column: its name, what its values are, and how one is made for a row.
 pub(super) struct Column {
@@ -63,7 +63,7 @@ pub(super) const TABLES: &[Table] = &[
     Table { name: "SbufUsage", columns: series::SBUF_USAGE, rows: |c| c.sbuf_usage.len(), small: false },
     Table { name: "PsumUsage", columns: series::PSUM_USAGE, rows: |c| c.psum_usage.len(), small: false },
     Table { name: "Flow", columns: series::FLOW, rows: |c| c.edges.len(), small: false },
-    Table { name: super::LOST_RECORDS, columns: series::LOST, rows: |c| c.gaps.len(), small: false },
+    Table { name: LOST_RECORDS, columns: series::LOST, rows: |c| c.gaps.len(), small: false },
     Table { name: "ExecutionInfo", columns: small::EXECUTION, rows: small::executions, small: true },
     Table { name: "Metadata", columns: small::METADATA, rows: |_| 1, small: true },
     Table {
