@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod engine;
+pub mod finding;
 pub mod format;
 pub mod grid;
 pub mod marks;
@@ -12,6 +13,7 @@ pub mod time;
 pub mod value;
 
 pub use engine::Engine;
+pub use finding::{Finding, Severity};
 pub use grid::{Grid, Window};
 pub use value::{Field, Value};
 

@@ -1,5 +1,6 @@
 //! What is on disk: discovery, and one module per format that turns bytes into rows.
 
+pub mod capture;
 mod discover;
 pub mod guard;
 pub mod legacy_json;

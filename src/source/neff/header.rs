@@ -1,5 +1,9 @@
 //! The 1024 bytes at the start of a NEFF.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use super::Fault;
 
 /// Bytes that every header has.
@@ -67,6 +71,21 @@ impl Header {
             ));
         }
         Ok(header)
+    }
+
+    /// Reads the header of a file, and nothing else of it. Returns the size of the file as well.
+    ///
+    /// # Errors
+    /// Says why it cannot be read.
+    pub fn of_file(path: &Path) -> Result<(Header, u64), Fault> {
+        let failed = |problem: std::io::Error| {
+            Fault::new(format!("it cannot be read: {problem}"), "check the path and its permissions")
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let mut head = Vec::with_capacity(HEADER_BYTES);
+        (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+        Ok((Header::parse(&head)?, size))
     }
 
     /// The features in the vendor's words. Both names are known from files that have bits 10 and 11 set, so which is

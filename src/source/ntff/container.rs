@@ -5,8 +5,8 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::VERSIONS;
 use super::clock::Clocks;
+use super::head::{self, Unusable};
 use super::pc_map::{self, Patch};
 use super::record::RECORD_BYTES;
 use crate::model::Engine;
@@ -19,7 +19,7 @@ pub(super) mod proto {
 }
 
 /// Bytes before the metadata.
-const HEADER_BYTES: usize = 128;
+pub(super) const HEADER_BYTES: usize = 128;
 /// Cores that one file may describe; a trn2.48xlarge has 128.
 const MAX_CORES: usize = 512;
 
@@ -198,29 +198,12 @@ impl Ntff {
 
     /// Reads a file from memory. Damage beyond the header and the metadata is among the problems.
     pub fn parse(bytes: Vec<u8>) -> Result<Ntff, Fault> {
-        let short = "the capture was cut off; copy it again, or capture again";
-        if bytes.len() < HEADER_BYTES {
-            let what = format!("an NTFF starts with {HEADER_BYTES} bytes, but the file ends after {}", bytes.len());
-            return Err(Fault::new(what, short));
-        }
+        let start = &bytes[..bytes.len().min(HEADER_BYTES)];
+        let length = head::metadata_length(start, bytes.len() as u64).map_err(|why| why.fault())?;
+        // It is no longer than what is in memory.
+        let metadata = &bytes[HEADER_BYTES..HEADER_BYTES + length as usize];
         let version = bytes[0];
-        if !VERSIONS.contains(&version) {
-            return Err(Fault::new(
-                format!("NTFF version {version} is not understood (versions 4, 5 and 6 are)"),
-                "convert it where Neuron is installed: neuron-explorer view -d DIR --output-format parquet",
-            ));
-        }
-        let length = bytes[1..8].iter().rev().fold(0_u64, |length, byte| length << 8 | u64::from(*byte));
-        let end = usize::try_from(length).ok().and_then(|length| length.checked_add(HEADER_BYTES));
-        let Some(metadata) = end.and_then(|end| bytes.get(HEADER_BYTES..end)) else {
-            let left = bytes.len() - HEADER_BYTES;
-            return Err(Fault::new(
-                format!("its metadata is {length} bytes long, but the file ends after {left}"),
-                short,
-            ));
-        };
-        let top = proto::Trace::decode(metadata)
-            .map_err(|problem| Fault::new(format!("its metadata is damaged: {problem}"), short))?;
+        let top = proto::Trace::decode(metadata).map_err(|problem| Unusable::Damaged(problem.to_string()).fault())?;
         let data = HEADER_BYTES + metadata.len()..bytes.len();
         let mut reader = Reader { left: data.len(), data, problems: vec![] };
         if top.executions.len() > MAX_EXECUTIONS {
@@ -247,11 +230,7 @@ impl Ntff {
 
     /// Whether this is a capture of the compilation with an identity, as far as the file tells.
     pub fn is_run_of(&self, uuid: &str) -> bool {
-        match uuid.strip_prefix(&self.uuid) {
-            Some("") => true,
-            Some(rest) => rest.starts_with("00"),
-            None => false,
-        }
+        head::is_run_of(&self.uuid, uuid)
     }
 
     /// Bytes of the file.

@@ -6,6 +6,7 @@
 mod clock;
 mod container;
 mod dma;
+mod head;
 mod instructions;
 mod pc_map;
 mod record;
@@ -14,6 +15,7 @@ mod sync;
 pub use clock::{Clock, Clocks};
 pub use container::{Block, Core, CoreProgram, DmaQueue, Execution, MemoryUse, Ntff, PrivateInfo};
 pub use dma::{DmaPackets, Packet};
+pub use head::{CoreHead, Head, Unusable, is_run_of};
 pub use instructions::{Executed, Executions, Place};
 pub use sync::{SyncOperation, SyncRecord, SyncSource, ThrottleRecord};
 
