@@ -4,6 +4,7 @@ pub mod banks;
 pub mod blame;
 pub mod causes;
 pub mod chain;
+pub mod check;
 pub mod collectives;
 pub mod dependencies;
 pub mod details;

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::capture::{Capture, CaptureFile, FileKind, Trace, cached};
 use super::legacy_json::{Kind, sniff_file};
+use super::ntff::Unusable;
 use super::parquet::files;
-use super::{Format, Found};
+use super::{Format, Found, convert};
+use crate::model::natural_cmp;
 use crate::store::{Problem, ProfileKind};
 
 /// How deep below the given path profiles are looked for: a data path has them at `profiles/global/NAME@latest`.
@@ -14,18 +17,38 @@ const MOST_LEVELS: usize = 6;
 /// How many directories are looked into before giving up.
 const MOST_DIRECTORIES: usize = 20_000;
 
+/// What lies at a path.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The profiles, in order of name.
+    pub found: Vec<Found>,
+    /// The files of captures, which the profiles among [`Survey::found`] of the formats `Raw` and `Vendor` are from.
+    pub capture: Capture,
+    /// What could not be looked into.
+    pub problems: Vec<Problem>,
+}
+
 /// Finds the profiles that `path` holds: at least one, in order of name.
 ///
 /// # Errors
 /// Says what was looked for where nothing was found, or why the path could not be read.
 pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
+    let survey = survey(path)?;
+    if survey.found.is_empty() { Err(survey.nothing(path)) } else { Ok(survey.found) }
+}
+
+/// Looks at all that lies at `path`, be it something that can be opened or not.
+///
+/// # Errors
+/// Says why the path could not be read, or why a single file is of no use.
+pub fn survey(path: &Path) -> Result<Survey, Problem> {
     let fail = |message: String| Problem { path: path.to_path_buf(), message };
     let meta = fs::metadata(path).map_err(|e| fail(super::parquet::io_message(&e)))?;
     if meta.is_file() {
-        return file(path).map(|f| vec![f]);
+        return file(path, meta.len());
     }
-    let mut found = Vec::new();
-    let mut unreadable = Vec::new();
+    let mut survey = Survey::default();
+    let mut files = vec![];
     let mut pending = vec![(path.to_path_buf(), 0)];
     let mut seen = BTreeSet::new();
     while let Some((directory, level)) = pending.pop() {
@@ -35,29 +58,123 @@ pub fn discover(path: &Path) -> Result<Vec<Found>, Problem> {
             continue;
         }
         match look_into(&directory) {
-            Ok(Some(profile)) => {
-                found.push(profile);
+            Ok(Some(profile)) => survey.found.push(profile),
+            Ok(None) => {
+                let below = survey.files_of(&directory, &mut files);
+                if level < MOST_LEVELS {
+                    pending.extend(below.into_iter().map(|d| (d, level + 1)));
+                }
+            }
+            Err(problem) => survey.problems.push(problem),
+        }
+    }
+    survey.add_capture(path, files);
+    survey.found.sort_by(|a, b| natural_cmp(&a.name, &b.name).then_with(|| a.path.cmp(&b.path)));
+    Ok(survey)
+}
+
+impl Survey {
+    /// Why there is nothing to open.
+    #[must_use]
+    pub fn nothing(mut self, path: &Path) -> Problem {
+        if let Some(problem) = self.problems.pop() {
+            return problem;
+        }
+        let about = |path: &Path, message: String| Problem { path: path.to_path_buf(), message };
+        if let Some(finding) = self.capture.check().into_iter().next() {
+            let message = finding.message();
+            return about(&finding.path, message);
+        }
+        about(
+            path,
+            "holds no profile. Looked for: a directory with Parquet tables (Instruction.parquet, DmaPacket.parquet, \
+             SystemProfileEvents.parquet, …), profiles/global/NAME@latest below it, the output of a capture (.ntff, \
+             ntrace.pb), and a full-profile .json. \
+             Name the directory that `neuron-explorer view --output-format parquet` wrote"
+                .into(),
+        )
+    }
+
+    /// Looks at the files of a directory; returns the directories below it, the last one first.
+    fn files_of(&mut self, directory: &Path, files: &mut Vec<CaptureFile>) -> Vec<PathBuf> {
+        let mut below = vec![];
+        for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()) {
+            // What the entry leads to, not the link.
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            if meta.is_dir() {
+                below.push(path);
                 continue;
             }
-            Ok(None) => found.extend(file_profiles(&directory)),
-            Err(problem) => unreadable.push(problem),
+            if !meta.is_file() {
+                continue;
+            }
+            let name = file_name(&path);
+            match FileKind::of(&name) {
+                Some(kind) => files.push(CaptureFile { path, kind, bytes: meta.len() }),
+                None if is_json(&name) => self.found.extend(json_profile(&path)),
+                None => {}
+            }
         }
-        if level < MOST_LEVELS {
-            pending.extend(directories(&directory).map(|d| (d, level + 1)));
+        below.sort();
+        below.reverse();
+        below
+    }
+
+    /// Adds what was captured below `root`.
+    fn add_capture(&mut self, root: &Path, files: Vec<CaptureFile>) {
+        self.capture = Capture::of(files, &|| cached::neffs(&cached::directories()));
+        let ran = |trace: &&Trace| match &trace.head {
+            Ok(head) => !head.is_idle(),
+            Err(why) => *why != Unusable::Empty,
+        };
+        let traces = self.capture.traces.iter().filter(ran);
+        let raw: Vec<Found> = traces.map(|trace| raw(self.capture.label(trace), trace)).collect();
+        self.found.extend(raw);
+        for directory in self.capture.system_directories(root) {
+            self.found.extend(system(&directory));
         }
     }
-    if found.is_empty() {
-        return Err(unreadable.pop().unwrap_or_else(|| {
-            fail(
-                "holds no profile. Looked for: a directory with Parquet tables (Instruction.parquet, DmaPacket.parquet, \
-                 SystemProfileEvents.parquet, …), profiles/global/NAME@latest below it, a raw capture (.ntff), and a \
-                 full-profile .json. \
-                 Name the directory that `neuron-explorer view --output-format parquet` wrote"
-                    .into(),
-            )
-        }));
+}
+
+/// A device trace as something to open.
+fn raw(name: String, trace: &Trace) -> Found {
+    let format = match trace.head {
+        Err(Unusable::Version(_)) => Format::Vendor,
+        _ => Format::Raw,
+    };
+    let neff = trace.program.as_ref().map(|program| program.path.clone());
+    Found { name, path: trace.path.clone(), format, kind: ProfileKind::Device, neff }
+}
+
+/// The system profile of a capture directory: what was made of it before, or else what there is to convert.
+fn system(directory: &Path) -> Vec<Found> {
+    if let Some(converted) = convert::existing(directory)
+        && let Ok(survey) = survey(&converted)
+        && !survey.found.is_empty()
+    {
+        let named = |found: Found| Found { name: format!("{} (converted)", found.name), ..found };
+        return survey.found.into_iter().map(named).collect();
     }
-    found.sort_by(|a, b| crate::model::natural_cmp(&a.name, &b.name).then_with(|| a.path.cmp(&b.path)));
+    let name = format!("{} / system", name_of(directory));
+    let path = directory.to_path_buf();
+    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None }]
+}
+
+/// Gives the raw capture among `found` the program that ran.
+///
+/// # Errors
+/// Says so where there is no capture, or more than one, that could be meant.
+pub fn with_program(mut found: Vec<Found>, neff: &Path) -> Result<Vec<Found>, Problem> {
+    let fail = |message: String| Problem { path: neff.to_path_buf(), message };
+    if !neff.is_file() {
+        return Err(fail("is no file; name the NEFF that ran".into()));
+    }
+    let mut captures: Vec<&mut Found> = found.iter_mut().filter(|f| f.format == Format::Raw).collect();
+    match captures.as_mut_slice() {
+        [one] => one.neff = Some(neff.to_path_buf()),
+        [] => return Err(fail("belongs to a raw capture, but none is named; name the .ntff".into())),
+        several => return Err(fail(format!("belongs to one of {} captures; name that .ntff", several.len()))),
+    }
     Ok(found)
 }
 
@@ -88,76 +205,8 @@ fn json_profile(path: &Path) -> Option<Found> {
     })
 }
 
-/// Gives the raw capture among `found` the program that ran.
-///
-/// # Errors
-/// Says so where there is no capture, or more than one, that could be meant.
-pub fn with_program(mut found: Vec<Found>, neff: &Path) -> Result<Vec<Found>, Problem> {
-    let fail = |message: String| Problem { path: neff.to_path_buf(), message };
-    if !neff.is_file() {
-        return Err(fail("is no file; name the NEFF that ran".into()));
-    }
-    let mut captures: Vec<&mut Found> = found.iter_mut().filter(|f| f.format == Format::Raw).collect();
-    match captures.as_mut_slice() {
-        [one] => one.neff = Some(neff.to_path_buf()),
-        [] => return Err(fail("belongs to a raw capture, but none is named; name the .ntff".into())),
-        several => return Err(fail(format!("belongs to one of {} captures; name that .ntff", several.len()))),
-    }
-    Ok(found)
-}
-
-/// The raw capture at `path`, with the NEFF that lies beside it.
-fn raw_capture(path: &Path) -> Found {
-    Found {
-        name: path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
-        path: path.to_path_buf(),
-        format: Format::Raw,
-        kind: ProfileKind::Device,
-        neff: neff_beside(path),
-    }
-}
-
-/// The NEFF beside an NTFF: the only one, or the one whose name the NTFF's begins with.
-fn neff_beside(ntff: &Path) -> Option<PathBuf> {
-    let stem = ntff.file_stem()?.to_string_lossy().into_owned();
-    let mut beside: Vec<PathBuf> = files_in(ntff.parent()?).filter(|p| has_extension(p, "neff")).collect();
-    if beside.len() > 1 {
-        let named = |path: &PathBuf| path.file_stem().is_some_and(|s| stem.starts_with(&*s.to_string_lossy()));
-        beside.retain(named);
-        beside.sort_by_key(|path| path.as_os_str().len());
-    }
-    beside.pop()
-}
-
 fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
-}
-
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
-}
-
-fn files_in(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    // The directory of a bare file name is an empty path.
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_file())
-}
-
-/// The profiles among the files of a directory.
-fn file_profiles(directory: &Path) -> Vec<Found> {
-    let profile = |path: PathBuf| match path {
-        ntff if has_extension(&ntff, "ntff") => Some(raw_capture(&ntff)),
-        json if is_json(&json.to_string_lossy()) => json_profile(&json),
-        _ => None,
-    };
-    files_in(directory).filter_map(profile).collect()
-}
-
-fn directories(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    let mut below: Vec<PathBuf> =
-        fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
-    below.sort();
-    below.into_iter().rev()
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// `llama` for `…/llama@latest`.
@@ -167,32 +216,64 @@ fn name_of(path: &Path) -> String {
     name.strip_suffix("@latest").map(str::to_string).unwrap_or(name)
 }
 
-fn file(path: &Path) -> Result<Found, Problem> {
+fn file(path: &Path, bytes: u64) -> Result<Survey, Problem> {
     let name = file_name(path);
-    if has_extension(path, "ntff") {
-        return Ok(raw_capture(path));
-    }
-    if has_extension(path, "neff") {
-        let message = "is a compiled program, which has no timeline. Name the .ntff that was captured when it ran; \
-                       `neuron-scope info` describes the program"
-            .into();
-        return Err(Problem { path: path.to_path_buf(), message });
+    let fail = |message: String| Err(Problem { path: path.to_path_buf(), message });
+    match FileKind::of(&name) {
+        Some(FileKind::Ntff) => {
+            let trace = CaptureFile { path: path.to_path_buf(), kind: FileKind::Ntff, bytes };
+            let mut survey = Survey::default();
+            survey.capture = Capture::of(neffs_beside(path).into_iter().chain([trace]).collect(), &|| {
+                cached::neffs(&cached::directories())
+            });
+            // One that is named is opened whatever is in it, so that it says what is wrong.
+            survey.found = survey.capture.traces.iter().map(|trace| raw(survey.capture.label(trace), trace)).collect();
+            return Ok(survey);
+        }
+        Some(FileKind::Neff) => {
+            return fail(
+                "is a compiled program, which has no timeline. Name the .ntff that was captured when it ran; \
+                 `neuron-scope info` describes the program"
+                    .into(),
+            );
+        }
+        Some(kind) if kind.is_system() => {
+            return fail(format!(
+                "is one file of a system profile ({}); name the directory that it is in",
+                kind.words()
+            ));
+        }
+        Some(FileKind::MemorySnapshot) => return fail("is a memory snapshot, which has no view yet".into()),
+        _ => {}
     }
     if name.ends_with(".parquet") {
-        let message = "is one table of a profile; name its directory instead".into();
-        return Err(Problem { path: path.to_path_buf(), message });
+        return fail("is one table of a profile; name its directory instead".into());
     }
     if is_json(&name) {
-        return json_profile(path).ok_or_else(|| {
-            let message = match sniff_file(path) {
-                Some(kind) => format!("is {}; a full profile is needed (--output-format json)", kind.words()),
-                None => "is JSON, but no profile; name what `neuron-profile view --output-format json` wrote".into(),
-            };
-            Problem { path: path.to_path_buf(), message }
-        });
+        return match (json_profile(path), sniff_file(path)) {
+            (Some(found), _) => Ok(Survey { found: vec![found], ..Survey::default() }),
+            (None, Some(kind)) => fail(format!("is {}; a full profile is needed (--output-format json)", kind.words())),
+            (None, None) => {
+                fail("is JSON, but no profile; name what `neuron-profile view --output-format json` wrote".into())
+            }
+        };
     }
-    let message = "is of a kind that cannot be opened. Name a directory of Parquet tables, a raw capture (.ntff) or a \
-                   full-profile .json"
-        .into();
-    Err(Problem { path: path.to_path_buf(), message })
+    fail(
+        "is of a kind that cannot be opened. Name a directory of Parquet tables, a raw capture (.ntff) or its \
+         directory, or a full-profile .json"
+            .into(),
+    )
+}
+
+/// The programs in the directory of a trace.
+fn neffs_beside(trace: &Path) -> Vec<CaptureFile> {
+    // The directory of a bare file name is an empty path.
+    let directory = trace.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
+    let neffs = entries.filter(|path| FileKind::of(&file_name(path)) == Some(FileKind::Neff));
+    let file = |path: PathBuf| {
+        let bytes = fs::metadata(&path).ok()?.len();
+        Some(CaptureFile { path, kind: FileKind::Neff, bytes })
+    };
+    neffs.filter_map(file).collect()
 }

@@ -1,6 +1,7 @@
 //! What is on disk: discovery, and one module per format that turns bytes into rows.
 
 pub mod capture;
+pub mod convert;
 mod discover;
 pub mod guard;
 pub mod legacy_json;
@@ -25,6 +26,8 @@ pub enum Format {
     LegacyJson,
     /// A raw capture: an NTFF and, where it is known, the NEFF that ran.
     Raw,
+    /// Something that only the vendor's tool can read, to be converted.
+    Vendor,
 }
 
 impl Format {
@@ -35,6 +38,7 @@ impl Format {
             Format::Parquet => "parquet",
             Format::LegacyJson => "json",
             Format::Raw => "ntff",
+            Format::Vendor => "vendor",
         }
     }
 }
@@ -91,7 +95,7 @@ impl Opening<'_> {
     }
 }
 
-pub use discover::{discover, with_program};
+pub use discover::{Survey, discover, survey, with_program};
 
 /// Reads and indexes a profile, from its cache where that is still true.
 ///
@@ -111,6 +115,7 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
         Format::Parquet => parquet::open(found, opening)?,
         Format::LegacyJson => legacy_json::open(&found.path, opening)?,
         Format::Raw => raw::store::open(found, opening)?,
+        Format::Vendor => return Err(convert::needed(found)),
     };
     store.unsaved = fingerprint.filter(|_| cacheable);
     Ok(store)

@@ -2,6 +2,7 @@
 //! cores and executions that they form. Only names and headers are read here.
 
 pub mod cached;
+mod check;
 pub mod kind;
 pub mod names;
 mod pair;

@@ -1,6 +1,6 @@
 //! What a capture holds, as a tree: processes, their cores, what each executed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::kind::FileKind;
@@ -78,6 +78,19 @@ impl Capture {
             }
         }
         found
+    }
+
+    /// The directories that the vendor's tool makes system profiles of: those that the directories of processes are in,
+    /// but none above `root`.
+    #[must_use]
+    pub fn system_directories(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let traced = |p: &Process<'_>| p.files.iter().any(|file| file.kind == FileKind::SystemTrace);
+        let processes = self.processes().into_iter().filter(traced);
+        let above = processes.map(|process| match (process.name, process.directory.parent()) {
+            (Some(_), Some(above)) => above.to_path_buf(),
+            _ => process.directory,
+        });
+        above.map(|directory| if directory.starts_with(root) { directory } else { root.to_path_buf() }).collect()
     }
 
     /// What a trace is called in the tree: where the traces differ, from process to execution.

@@ -1,0 +1,57 @@
+//! What the writer of a profile warned of, with what to do about it.
+
+use super::about;
+use crate::model::{Finding, Severity};
+use crate::store::{Datum, ProfileKind, Store};
+
+/// The findings behind the rows of the `Warning` table.
+pub(super) fn of(store: &Store) -> Vec<Finding> {
+    let Some(records) = store.records("Warning") else { return vec![] };
+    let text = |row, column| records.get(row, column).and_then(Datum::text).unwrap_or_default();
+    (0..records.rows.len()).map(|row| finding(store, text(row, "category"), text(row, "message"))).collect()
+}
+
+fn finding(store: &Store, category: &str, message: &str) -> Finding {
+    let said = format!("{category} {message}").to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let text = if category.is_empty() { message.to_owned() } else { format!("{category}: {message}") };
+    if says(&["dropped", "overwritten"]) {
+        // Host-device DMA stops being recorded when its buffer is full; the runtime's events overwrite the oldest.
+        return if says(&["host-device", "host dma", "h2d"]) {
+            about(
+                store,
+                Severity::Failed,
+                "host-dma-dropped",
+                format!("{text} — the buffer was full, so the end of the host-device transfers is missing"),
+                "Set NEURON_RT_PROFILE_BUF_H2D_DMA_MB above its default of 64 and capture again, or capture less",
+            )
+        } else if store.info.kind == ProfileKind::System || says(&["trace event"]) {
+            about(
+                store,
+                Severity::Failed,
+                "events-dropped",
+                format!("{text} — the oldest events were overwritten, so the start is missing"),
+                "Raise NeuronConfig(max_events_per_nc=…) or NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC (1000000 by \
+                 default), filter by core or kind of event, or capture less",
+            )
+        } else {
+            about(
+                store,
+                Severity::Failed,
+                "records-dropped",
+                format!("{text} — figures near the gaps are too low"),
+                "Capture fewer cores at once, or less of the run",
+            )
+        };
+    }
+    if says(&["dge", "dynamic dma"]) {
+        return about(
+            store,
+            Severity::Warning,
+            "dma-without-names",
+            format!("{text} — dynamic transfers cannot be told apart by tensor"),
+            "Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=1 and capture again (it costs time, and large programs may time out)",
+        );
+    }
+    about(store, Severity::Warning, "warned", text, "")
+}
