@@ -33,7 +33,15 @@ fn trace() -> Vec<u8> {
         core.semaphore((step % 200) as u8, step as u32, 1 + (step % 6) as u8, false, start);
     }
     let execution = Some((0, 1 << 50));
-    Trace { version: 6, uuid: [1; 16], instance_type: "trn2.48xlarge", cores: vec![core], execution }.bytes()
+    Trace {
+        version: 6,
+        uuid: [1; 16],
+        instance_type: "trn2.48xlarge",
+        cores: vec![core],
+        execution,
+        ..Trace::default()
+    }
+    .bytes()
 }
 
 /// A program of 300,000 instructions with their debug levels, and weights of which nothing is kept.

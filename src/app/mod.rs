@@ -9,10 +9,12 @@ pub mod argument;
 mod at_once;
 pub mod atomic;
 pub mod causes;
+mod converting;
 mod cursor_line;
 pub mod effect;
 pub mod entry;
 mod facts;
+mod findings;
 pub mod fuzzy;
 pub mod headless;
 pub mod history;
@@ -181,6 +183,8 @@ pub struct App {
     /// Which warning was shown last.
     warning: Option<usize>,
     complaints: Vec<String>,
+    /// What makes the profile doubtful.
+    findings: Vec<crate::model::Finding>,
     state_dir: Option<PathBuf>,
     cache_dir: Option<PathBuf>,
     fresh: bool,
@@ -237,6 +241,7 @@ impl App {
             mouse: start.mouse,
             warning: None,
             complaints: start.complaints,
+            findings: Vec::new(),
             state_dir: start.state_dir,
             cache_dir: start.cache_dir,
             fresh: start.fresh,

@@ -9,11 +9,11 @@ use super::jobs::{Job, Reporter};
 use super::overlays::{Choice, Pick};
 use super::state::{self, Kept};
 use crate::query::tracks::{TrackCache, TrackOptions, Tree, outline, tree};
-use crate::source::{self, Found, OpenEvent};
+use crate::source::{self, Format, Found, OpenEvent};
 use crate::store::{Problem, Store};
 
 /// The slot of the job.
-const SLOT: &str = "open";
+pub(super) const SLOT: &str = "open";
 
 /// A profile that is being opened.
 #[derive(Clone, Debug)]
@@ -75,19 +75,19 @@ impl App {
         }
         let title = format!("{} profiles", found.len());
         let choices = found.into_iter().map(|found| {
-            let detail = format!("{}  {}", found.format.name(), found.path.display());
+            let detail = detail(&found);
             Choice::new(found.name.clone(), detail, move |app| app.open_found(found))
         });
         let pick = Pick::new(title, choices.collect());
-        self.show(pick.or_else(|app| {
-            if !app.opened && !app.has_profile() {
-                app.end();
-            }
-        }));
+        self.show(pick.or_else(App::end_if_empty));
     }
 
     /// Opens a profile.
     pub fn open_found(&mut self, found: Found) {
+        if found.format == Format::Vendor {
+            self.offer_conversion(found);
+            return;
+        }
         self.save_state();
         self.opening = Some(Opening { name: found.name.clone(), step: "opening".into(), share: None });
         let cache_dir = self.cache_dir.clone();
@@ -146,7 +146,7 @@ impl App {
         }
     }
 
-    fn cannot_open(&mut self, problem: Problem) {
+    pub(super) fn cannot_open(&mut self, problem: Problem) {
         let text = format!("{}: {}", problem.path.display(), problem.message);
         if self.opened || self.has_profile() {
             self.fail(text);
@@ -198,6 +198,17 @@ impl App {
     }
 }
 
+/// What the list of profiles says of one besides its name.
+fn detail(found: &Found) -> String {
+    let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match (found.format, &found.neff) {
+        (Format::Raw, Some(neff)) => format!("ntff  of {}", name(neff)),
+        (Format::Raw, None) => "ntff  program not found".to_owned(),
+        (Format::Vendor, _) => "needs neuron-explorer".to_owned(),
+        _ => format!("{}  {}", found.format.name(), found.path.display()),
+    }
+}
+
 fn finish(
     reporter: &Reporter,
     store: Arc<Store>,
@@ -229,6 +240,7 @@ fn finish(
         }
         app.opened = true;
         app.remember_recent();
+        app.look_for_findings();
         app.write_cache();
     });
 }

@@ -1,8 +1,9 @@
 //! What makes figures untrustworthy or could not be read: warnings of the profile, problems met while reading it,
-//! complaints about configuration.
+//! findings about the capture, complaints about configuration.
 
 use super::App;
 use super::overlays::Notice;
+use crate::model::Severity;
 use crate::store::Datum;
 use crate::ui::popup::{Paragraph, Tone};
 
@@ -22,7 +23,10 @@ impl App {
     #[must_use]
     pub fn warning_count(&self) -> usize {
         let store = &self.scene.store;
-        store.records("Warning").map_or(0, |r| r.rows.len()) + store.problems.len() + self.complaints.len()
+        store.records("Warning").map_or(0, |r| r.rows.len())
+            + store.problems.len()
+            + self.findings.len()
+            + self.complaints.len()
     }
 
     /// All warnings, the profile's own first.
@@ -43,6 +47,12 @@ impl App {
             let text = format!("{file}: {}", problem.message);
             warnings.push(Warning { kind: "not read".into(), text, failed: true });
         }
+        let findings = self.findings.iter();
+        warnings.extend(findings.map(|f| Warning {
+            kind: f.code.replace('-', " "),
+            text: f.message(),
+            failed: f.severity == Severity::Failed,
+        }));
         let complaints = self.complaints.iter();
         warnings.extend(complaints.map(|c| Warning { kind: "settings".into(), text: c.clone(), failed: false }));
         warnings

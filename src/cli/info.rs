@@ -11,7 +11,8 @@ use crate::model::format::format_count;
 use crate::model::length;
 use crate::model::time::format_duration;
 use crate::query::tracks::{Kind, leaves};
-use crate::source::{Found, Opening, open};
+use crate::source::capture::Capture;
+use crate::source::{Format, Found, Opening, open};
 use crate::store::{Problem, ProfileKind, Store};
 use crate::term::text::escape;
 
@@ -38,6 +39,8 @@ pub struct Info {
     programs: Vec<Program>,
     /// What could not.
     pub problems: Vec<Problem>,
+    /// The files of captures.
+    pub captures: Vec<Capture>,
 }
 
 /// Looks at the profiles that `paths` hold.
@@ -46,18 +49,28 @@ pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> 
     let mut info = Info::default();
     let cancel = AtomicBool::new(false);
     for path in paths {
-        let found: Vec<Found> = match program.discover_one(path) {
-            Ok(found) => found,
+        let survey = match program.survey(path) {
+            Ok(survey) if survey.found.is_empty() && survey.capture.files.is_empty() => {
+                info.problems.push(survey.nothing(path));
+                continue;
+            }
+            Ok(survey) => survey,
             Err(problem) => {
                 info.problems.push(problem);
                 continue;
             }
         };
-        for found in found {
-            match open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache }) {
+        info.problems.extend(survey.problems);
+        // Files of the system profile are listed as what they are.
+        let unconverted = |found: &&Found| found.format == Format::Vendor && found.kind == ProfileKind::System;
+        for found in survey.found.iter().filter(|found| !unconverted(found)) {
+            match open(found, &Opening { cancel: &cancel, report: &|_| {}, cache }) {
                 Ok(store) => info.stores.push(store),
                 Err(problem) => info.problems.push(problem),
             }
+        }
+        if path.is_dir() && !survey.capture.files.is_empty() {
+            info.captures.push(survey.capture);
         }
     }
     info
@@ -82,7 +95,8 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let text = if args.json { format!("{}\n", info.to_json()) } else { info.to_text() };
     let status = super::print(&text);
     info.problems.iter().for_each(super::complain_of);
-    if info.stores.is_empty() && info.programs.is_empty() { super::UNUSABLE } else { status }
+    let nothing = info.stores.is_empty() && info.programs.is_empty() && info.captures.is_empty();
+    if nothing { super::UNUSABLE } else { status }
 }
 
 fn kind_name(kind: ProfileKind) -> &'static str {
@@ -122,6 +136,8 @@ impl Info {
             "profiles": self.stores.iter().map(profile_json).collect::<Vec<_>>(),
             "programs": self.programs.iter().map(Program::to_json).collect::<Vec<_>>(),
             "problems": problems.map(|p| problem(&p)).collect::<Vec<_>>(),
+            "processes": self.captures.iter().flat_map(super::files::tree_json).collect::<Vec<_>>(),
+            "files": self.captures.iter().flat_map(super::files::files_json).collect::<Vec<_>>(),
         })
     }
 
@@ -129,7 +145,8 @@ impl Info {
     #[must_use]
     pub fn to_text(&self) -> String {
         let profiles = self.stores.iter().map(profile_text);
-        profiles.chain(self.programs.iter().map(Program::to_text)).collect::<Vec<_>>().join("\n")
+        let captures = self.captures.iter().map(super::files::text);
+        profiles.chain(self.programs.iter().map(Program::to_text)).chain(captures).collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -1,11 +1,14 @@
 //! One file per subcommand; each prints text, JSON or CSV.
 
 mod asked;
+pub mod check;
 mod completions;
+mod convert;
 mod demo;
 pub mod deps;
 pub mod explain;
 pub mod export;
+pub mod files;
 pub mod index;
 pub mod info;
 mod keys;
@@ -41,6 +44,9 @@ pub struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     open: open::OpenArgs,
+    /// Another directory to look for compiled programs (NEFF) in, besides those of the capture
+    #[arg(long, value_name = "DIR", global = true)]
+    neff_cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +57,10 @@ enum Command {
     Render(render::Args),
     /// Say what there is: profiles, tables, time range, tracks, problems
     Info(info::Args),
+    /// Say whether a capture is sound: what is missing, lost or mismatched, and what to do about it
+    Check(check::Args),
+    /// Have the vendor's tool convert what cannot be read here, such as system traces
+    Convert(convert::Args),
     /// Find events by what their fields say
     Search(search::Args),
     /// Write the events of a range or a search to files, one per table
@@ -81,11 +91,16 @@ pub fn run() -> u8 {
             return status;
         }
     };
+    if let Some(directory) = cli.neff_cache {
+        crate::source::capture::cached::name(directory);
+    }
     match cli.command {
         None => open::run(&cli.open),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Render(args)) => render::run(&args),
         Some(Command::Info(args)) => info::run(&args, cache::directory().as_deref()),
+        Some(Command::Check(args)) => check::run(&args, cache::directory().as_deref()),
+        Some(Command::Convert(args)) => convert::run(&args, cache::directory().as_deref()),
         Some(Command::Search(args)) => search::run(&args, cache::directory().as_deref()),
         Some(Command::Export(args)) => export::run(&args, cache::directory().as_deref()),
         Some(Command::Deps(args)) => deps::run(&args, cache::directory().as_deref()),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{Found, discover, with_program};
+use crate::source::{Found, Survey, survey, with_program};
 use crate::store::Problem;
 
 /// The program of a raw capture.
@@ -21,11 +21,28 @@ impl ProgramArg {
     pub fn discover(&self, paths: &[PathBuf]) -> Result<Vec<Found>, Problem> {
         let mut found = Vec::new();
         for path in paths {
-            found.extend(discover(path)?);
+            let survey = survey(path)?;
+            if survey.found.is_empty() {
+                return Err(survey.nothing(path));
+            }
+            survey.problems.iter().for_each(super::complain_of);
+            found.extend(survey.found);
         }
         match &self.neff {
             Some(neff) => with_program(found, neff),
             None => Ok(found),
+        }
+    }
+
+    /// What lies at one path, be it something that can be opened or not.
+    ///
+    /// # Errors
+    /// Says why the path could not be read, or why the NEFF belongs to nothing there.
+    pub fn survey(&self, path: &Path) -> Result<Survey, Problem> {
+        let survey = survey(path)?;
+        match &self.neff {
+            Some(neff) => survey.with_program(neff),
+            None => Ok(survey),
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::Found;
+use super::{Format, Found};
 use crate::store::{Problem, ProfileKind, cache};
 
 /// The vendor's tool.
@@ -205,7 +205,7 @@ pub fn convert(
 }
 
 fn holds_something(directory: &Path) -> bool {
-    super::survey(directory).is_ok_and(|survey| !survey.found.is_empty())
+    super::survey(directory).is_ok_and(|survey| survey.found.iter().any(|found| found.format == Format::Parquet))
 }
 
 fn run(input: &Input, tool: &Path, out: &Path, cancel: &AtomicBool, report: &dyn Fn(&str)) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::capture::{Capture, CaptureFile, FileKind, Trace, cached};
+use super::capture::{Capture, CaptureFile, FileKind, Program, Trace, cached, names};
 use super::legacy_json::{Kind, sniff_file};
 use super::ntff::Unusable;
 use super::parquet::files;
@@ -93,6 +93,21 @@ impl Survey {
              Name the directory that `neuron-explorer view --output-format parquet` wrote"
                 .into(),
         )
+    }
+
+    /// Gives the one raw capture the program that ran.
+    ///
+    /// # Errors
+    /// As [`with_program`].
+    pub fn with_program(mut self, neff: &Path) -> Result<Survey, Problem> {
+        self.found = with_program(self.found, neff)?;
+        let given = |trace: &&mut Trace| {
+            self.found.iter().any(|found| found.path == trace.path && found.neff.as_deref() == Some(neff))
+        };
+        for trace in self.capture.traces.iter_mut().filter(given) {
+            trace.program = Some(Program::given(neff));
+        }
+        Ok(self)
     }
 
     /// Looks at the files of a directory; returns the directories below it, the last one first.
@@ -220,16 +235,7 @@ fn file(path: &Path, bytes: u64) -> Result<Survey, Problem> {
     let name = file_name(path);
     let fail = |message: String| Err(Problem { path: path.to_path_buf(), message });
     match FileKind::of(&name) {
-        Some(FileKind::Ntff) => {
-            let trace = CaptureFile { path: path.to_path_buf(), kind: FileKind::Ntff, bytes };
-            let mut survey = Survey::default();
-            survey.capture = Capture::of(neffs_beside(path).into_iter().chain([trace]).collect(), &|| {
-                cached::neffs(&cached::directories())
-            });
-            // One that is named is opened whatever is in it, so that it says what is wrong.
-            survey.found = survey.capture.traces.iter().map(|trace| raw(survey.capture.label(trace), trace)).collect();
-            return Ok(survey);
-        }
+        Some(FileKind::Ntff) => return Ok(trace(path, bytes)),
         Some(FileKind::Neff) => {
             return fail(
                 "is a compiled program, which has no timeline. Name the .ntff that was captured when it ran; \
@@ -265,15 +271,23 @@ fn file(path: &Path, bytes: u64) -> Result<Survey, Problem> {
     )
 }
 
-/// The programs in the directory of a trace.
-fn neffs_beside(trace: &Path) -> Vec<CaptureFile> {
+/// A single trace, with the programs beside it and those of its process.
+fn trace(path: &Path, bytes: u64) -> Survey {
     // The directory of a bare file name is an empty path.
-    let directory = trace.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
-    let neffs = entries.filter(|path| FileKind::of(&file_name(path)) == Some(FileKind::Neff));
-    let file = |path: PathBuf| {
-        let bytes = fs::metadata(&path).ok()?.len();
-        Some(CaptureFile { path, kind: FileKind::Neff, bytes })
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let process = directory.ancestors().find(|dir| names::process(&file_name(dir)).is_some());
+    let mut files = vec![CaptureFile { path: path.to_path_buf(), kind: FileKind::Ntff, bytes }];
+    let beside = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    for neff in beside.filter(|path| FileKind::of(&file_name(path)) == Some(FileKind::Neff)) {
+        let bytes = fs::metadata(&neff).map_or(0, |meta| meta.len());
+        files.push(CaptureFile { path: neff, kind: FileKind::Neff, bytes });
+    }
+    let others = || {
+        let process = process.and_then(|dir| survey(dir).ok()).map(|survey| survey.capture.neffs);
+        process.into_iter().flatten().chain(cached::neffs(&cached::directories())).collect()
     };
-    neffs.filter_map(file).collect()
+    let capture = Capture::of(files, &others);
+    // One that is named is opened whatever is in it, so that it says what is wrong.
+    let found = capture.traces.iter().map(|trace| raw(capture.label(trace), trace)).collect();
+    Survey { found, capture, problems: vec![] }
 }

@@ -114,5 +114,6 @@ pub fn trace(version: u8) -> Trace {
         instance_type: if version == 4 { "trn1.2xlarge" } else { "trn2.3xlarge" },
         cores: vec![core],
         execution: dynamic.then_some((ZERO, ZERO + LENGTH)),
+        more_executions: vec![],
     }
 }

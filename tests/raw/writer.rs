@@ -174,6 +174,8 @@ pub struct Trace {
     pub instance_type: &'static str,
     pub cores: Vec<Core>,
     pub execution: Option<(u64, u64)>,
+    /// Further executions, each with the program that ran.
+    pub more_executions: Vec<([u8; 16], u64, u64)>,
 }
 
 impl Trace {
@@ -199,8 +201,9 @@ impl Trace {
             .message(8, version(2, 30, 51, "faafe12"))
             .text(9, self.instance_type)
             .message(11, version(2, 26, 0, ""));
-        if let Some((start, end)) = self.execution {
-            top = top.message(15, message().bytes(1, &self.uuid).number(2, start).number(3, end));
+        let first = self.execution.map(|(start, end)| (self.uuid, start, end));
+        for (uuid, start, end) in first.into_iter().chain(self.more_executions.iter().copied()) {
+            top = top.message(15, message().bytes(1, &uuid).number(2, start).number(3, end));
         }
         for section in top_sections {
             top = top.message(16, section);

@@ -2,7 +2,16 @@
 
 use super::about;
 use crate::model::{Finding, Severity};
-use crate::store::{Datum, ProfileKind, Store};
+use crate::store::{Datum, Problem, ProfileKind, Store};
+
+/// What could not be read, or does not fit.
+pub(super) fn of_problem(problem: &Problem) -> Finding {
+    let code = match problem.message.contains("uuids differ") {
+        true => "other-compilation",
+        false => "not-read",
+    };
+    Finding::new(Severity::Failed, code, problem.path.clone(), problem.message.clone(), "")
+}
 
 /// The findings behind the rows of the `Warning` table.
 pub(super) fn of(store: &Store) -> Vec<Finding> {
@@ -15,6 +24,21 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
     let said = format!("{category} {message}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let text = if category.is_empty() { message.to_owned() } else { format!("{category}: {message}") };
+    if says(&["not found beside the capture"]) {
+        return about(store, Severity::Failed, "no-program", message, "");
+    }
+    if says(&["records were lost"]) {
+        let remedy = "Capture fewer cores at once, or less of the run";
+        return about(store, Severity::Warning, "records-lost", message, remedy);
+    }
+    if says(&["several programs"]) {
+        let remedy = "If something is missing, convert it: neuron-scope convert DIR";
+        return about(store, Severity::Warning, "several-programs", message, remedy);
+    }
+    if says(&["incomplete execution"]) {
+        let remedy = "Wait for the device (torch.neuron.synchronize()) before the export";
+        return about(store, Severity::Warning, "execution-not-ended", message, remedy);
+    }
     if says(&["dropped", "overwritten"]) {
         // Host-device DMA stops being recorded when its buffer is full; the runtime's events overwrite the oldest.
         return if says(&["host-device", "host dma", "h2d"]) {
@@ -22,7 +46,7 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
                 store,
                 Severity::Failed,
                 "host-dma-dropped",
-                format!("{text} — the buffer was full, so the end of the host-device transfers is missing"),
+                format!("{text}; the buffer was full, so the end of the host-device transfers is missing"),
                 "Set NEURON_RT_PROFILE_BUF_H2D_DMA_MB above its default of 64 and capture again, or capture less",
             )
         } else if store.info.kind == ProfileKind::System || says(&["trace event"]) {
@@ -30,7 +54,7 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
                 store,
                 Severity::Failed,
                 "events-dropped",
-                format!("{text} — the oldest events were overwritten, so the start is missing"),
+                format!("{text}; the oldest events were overwritten, so the start is missing"),
                 "Raise NeuronConfig(max_events_per_nc=…) or NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC (1000000 by \
                  default), filter by core or kind of event, or capture less",
             )
@@ -39,7 +63,7 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
                 store,
                 Severity::Failed,
                 "records-dropped",
-                format!("{text} — figures near the gaps are too low"),
+                format!("{text}; figures near the gaps are too low"),
                 "Capture fewer cores at once, or less of the run",
             )
         };
@@ -49,8 +73,9 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
             store,
             Severity::Warning,
             "dma-without-names",
-            format!("{text} — dynamic transfers cannot be told apart by tensor"),
-            "Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=1 and capture again (it costs time, and large programs may time out)",
+            text,
+            "Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=1 and capture again, to tell dynamic transfers apart by tensor (it \
+             costs time, and large programs may time out)",
         );
     }
     about(store, Severity::Warning, "warned", text, "")

@@ -128,7 +128,8 @@ fn unusable(path: &Path, why: &Unusable) -> Finding {
 fn mismatch(trace: &Trace, head: &Head) -> Option<Finding> {
     let about = |code, text: String, remedy: String| Finding::new(Severity::Failed, code, &trace.path, text, remedy);
     match &trace.program {
-        None if head.is_idle() => None,
+        // Nothing ran that could be named wrongly.
+        _ if head.is_idle() => None,
         None => Some(about(
             "no-program",
             "the program (NEFF) that ran is not there, so instructions have no names and no source".to_owned(),

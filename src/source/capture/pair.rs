@@ -78,6 +78,8 @@ impl Trace {
 /// How a program was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
+    /// A person named it.
+    Given,
     /// It carries the identity of the compilation that ran.
     Uuid,
     /// The names share a hash, or what `-s` and `-n` called them.
@@ -91,6 +93,7 @@ impl Rule {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
+            Rule::Given => "given",
             Rule::Uuid => "by uuid",
             Rule::Name => "by name",
             Rule::OnlyOne => "the only one beside it",
@@ -107,6 +110,14 @@ pub struct Program {
     pub rule: Rule,
     /// The identity of its compilation.
     pub uuid: String,
+}
+
+impl Program {
+    /// The program that a person named.
+    #[must_use]
+    pub fn given(path: &Path) -> Program {
+        program(&Neff::look(path), Rule::Given)
+    }
 }
 
 /// Finds the program of each trace: by identity, then by name, then the only one beside it. Of several equal ones the

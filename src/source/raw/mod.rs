@@ -3,6 +3,7 @@
 
 mod chip;
 mod dma;
+mod doubts;
 mod edges;
 mod plans;
 mod rows;
@@ -36,6 +37,8 @@ pub struct RawMetadata {
     pub ntff_version: u8,
     /// Name of the NEFF that ran.
     pub neff_name: String,
+    /// How many programs the measured executions are of.
+    pub programs: usize,
     /// Physical cores that ran.
     pub num_physical_cores: u64,
     /// Whether several physical cores form one logical core.
@@ -238,6 +241,7 @@ impl RawCapture {
         capture.metadata = RawMetadata {
             ntff_version: ntff.version,
             neff_name: ntff.neff_name.clone(),
+            programs: ntff.executions.iter().map(|e| &e.uuid).collect::<std::collections::BTreeSet<_>>().len().max(1),
             num_physical_cores: ntff.physical_cores,
             vnc_enabled: ntff.cores.len() > 1,
             last_hw_timestamp: ends.max().unwrap_or(0),

@@ -131,6 +131,8 @@ fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
             "semaphore records were lost in {lost} places (track {LOST_RECORDS}); what waited there, and for what, is inferred"
         ));
     }
+    let doubts = capture.doubts().into_iter();
+    rows.extend(doubts.map(|(message, category)| vec![Datum::Text(message), Datum::Text(category.into())]));
     let columns = ["message", "category"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then(|| Records { name: "Warning".into(), columns, rows })
 }

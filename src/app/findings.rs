@@ -1,0 +1,62 @@
+//! What makes a profile doubtful, looked for in the background once it is shown.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::App;
+use super::effect::Effect;
+use super::jobs::Job;
+use crate::model::{Finding, Severity};
+use crate::query::check::beyond_warnings;
+use crate::source::{self, Format, Found};
+use crate::store::Store;
+
+impl App {
+    /// Has the profile checked that was just opened.
+    pub(super) fn look_for_findings(&mut self) {
+        self.findings.clear();
+        let Some(found) = self.found.clone() else { return };
+        let store = self.scene.store.clone();
+        self.effects.push(Effect::Job(Job::new("check", move |reporter| {
+            let mut findings = beyond_warnings(&store);
+            if found.format == Format::Raw {
+                findings.extend(of_capture(&found));
+            }
+            // What is fine needs no attention.
+            findings.retain(|finding| finding.severity < Severity::Note && !said(&store, finding));
+            findings.sort();
+            reporter.answer(move |app| {
+                if Arc::ptr_eq(&store, &app.scene.store) {
+                    app.heed(findings);
+                }
+            });
+        })));
+    }
+
+    fn heed(&mut self, findings: Vec<Finding>) {
+        if let Some(worst) = findings.first().filter(|finding| finding.severity == Severity::Failed) {
+            let key = self.keymap.hint(super::keymap::Context::Timeline, &super::action::Action::NextWarning);
+            let key = key.map_or_else(String::new, |key| format!(" ({key} says more)"));
+            self.refuse(format!("{}{key}", worst.text));
+        }
+        self.findings = findings;
+    }
+}
+
+/// Whether a warning of the profile itself says the same.
+fn said(store: &Store, finding: &Finding) -> bool {
+    let same = |code| crate::query::check::check_warnings(store).iter().any(|known| known.code == code);
+    matches!(finding.code, "no-program" | "other-compilation") && same(finding.code)
+}
+
+/// What the files beside a trace tell of it: about itself, its program, and the directories that it is in.
+fn of_capture(found: &Found) -> Vec<Finding> {
+    let directory = found.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(survey) = source::survey(directory) else { return vec![] };
+    let concerns = |finding: &Finding| {
+        finding.path == found.path
+            || found.neff.as_ref() == Some(&finding.path)
+            || found.path.starts_with(&finding.path)
+    };
+    survey.capture.check().into_iter().filter(concerns).collect()
+}
