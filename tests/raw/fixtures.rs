@@ -163,7 +163,8 @@ fn what_cannot_be_read_is_refused_in_words() {
     other.version = 7;
     let fault = Ntff::parse(other.bytes()).unwrap_err().to_string();
     assert!(fault.contains("version 7") && fault.contains("neuron-explorer view"), "{fault}");
-    assert!(Ntff::parse(vec![]).unwrap_err().to_string().contains("ends after 0"));
+    assert!(Ntff::parse(vec![]).unwrap_err().to_string().contains("is empty"));
+    assert!(Ntff::parse(vec![6; 20]).unwrap_err().to_string().contains("ends after 20"));
     assert!(Neff::read(&[0; 20][..], 20).unwrap_err().to_string().contains("ends after 20"));
     assert!(Neff::read(&[0; 2000][..], 2000).unwrap_err().to_string().contains("no NEFF"));
 }
