@@ -9,7 +9,7 @@ use crate::store::{Datum, LabelKind, Store};
 const HOST_DMA_DRIVER: (u32, u32) = (2, 31);
 
 pub(super) fn add(store: &Store, findings: &mut Vec<Finding>) {
-    if store.table("Instruction").is_none_or(|table| table.len() == 0) {
+    if store.table("Instruction").is_none_or(|table| table.is_empty()) {
         findings.push(about(
             store,
             Severity::Failed,
