@@ -165,20 +165,8 @@ impl<'a> Asking<'a> {
         if event.table == self.index.table {
             return Actor::Instruction(event.event);
         }
-        let own = self.index.transfers.of_event(event).or_else(|| self.transfer_of_packet(event));
+        let own = self.index.transfers.of_event(event).or_else(|| self.index.packets.transfer_of(event));
         own.map_or(Actor::Other(event), Actor::Transfer)
-    }
-
-    /// The transfer of a packet, by its packet_aggregation_id.
-    fn transfer_of_packet(&self, event: EventRef) -> Option<u32> {
-        if self.store.table_of(event).name != "DmaPacket" {
-            return None;
-        }
-        let fields = self.store.details(event).ok()?;
-        let id = fields.iter().find(|f| f.name == "packet_aggregation_id")?.value.as_i64()?;
-        let whole = self.store.table_index("DmaPacketAggregated")?;
-        let found = self.store.find_id(whole, i128::from(id));
-        found.into_iter().find_map(|event| self.index.transfers.of_event(event))
     }
 
     /// The event that stands for an actor.

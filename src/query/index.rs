@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::banks::{self, BankUse};
 use super::collectives::{self, Collectives, Trigger};
+use super::packets::Packets;
 use super::reach::partition;
 use super::semaphores::{Sample, SyncKey, SyncTrack};
 use super::sync::{self, SyncId, SyncUse};
@@ -79,6 +80,8 @@ pub struct CauseIndex {
     pub sources: Vec<String>,
     /// Transfers.
     pub transfers: Transfers,
+    /// The packets of the transfers.
+    pub packets: Packets,
     /// Collective operations.
     pub collectives: Collectives,
     /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
@@ -134,6 +137,7 @@ impl CauseIndex {
             syncs: FxHashMap::default(),
             sources: vec![String::new()],
             transfers: Transfers::default(),
+            packets: Packets::default(),
             collectives: Collectives::default(),
             bank_uses: FxHashMap::default(),
             executions: executions(store),
@@ -149,6 +153,8 @@ impl CauseIndex {
         index.add_users(events);
         report(85);
         index.add_transfers(store, events, cancel)?;
+        report(90);
+        index.packets = Packets::new(store, &index.transfers, cancel)?;
         index.add_collectives(store, events, cancel)?;
         index.add_bank_uses(store, events);
         index.add_notes(store);

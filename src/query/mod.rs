@@ -18,6 +18,7 @@ pub mod index;
 pub mod life;
 pub mod locate;
 pub mod marks;
+pub mod packets;
 pub mod place;
 pub mod rates;
 pub mod reach;

@@ -115,6 +115,11 @@ impl Transfers {
         Some(self.of_event[at].1)
     }
 
+    /// Events of packets or rows with the transfer that they belong to.
+    pub(super) fn members(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.of_event.iter().copied()
+    }
+
     /// The transfer before `t` on its queue.
     #[must_use]
     pub fn before(&self, t: u32) -> Option<u32> {

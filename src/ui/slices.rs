@@ -169,8 +169,11 @@ impl Slices<'_> {
         self.put(run.from, x, y, shade, style, buffer);
     }
 
+    /// A cause of waiting in words; the track's own core goes without saying.
     fn cause(&self, at: u16) -> &str {
-        self.idle.and_then(|idle| idle.texts.get(usize::from(at))).map_or("", String::as_str)
+        let text = self.idle.and_then(|idle| idle.texts.get(usize::from(at))).map_or("", String::as_str);
+        let own = self.node.core.map(|core| format!("(nc{core})"));
+        own.and_then(|own| text.strip_suffix(own.as_str())).unwrap_or(text)
     }
 
     /// A thin line, with `name` on it where there is room.

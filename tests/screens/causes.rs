@@ -106,6 +106,22 @@ fn dependencies_are_walked_and_stand_out() {
 }
 
 #[test]
+fn packets_of_a_selected_instructions_transfers_stand_out() {
+    let mut app = demo((120, 60));
+    press(&mut app, ":goto at:10.3us@Sync(nc0)<Enter>");
+    assert!(selected(&app).starts_with("DMA_DIRECT2D"), "{}", selected(&app));
+    let lit = |app: &Headless| {
+        let rows = text(app.buffer(), false);
+        rows.lines().filter(|line| line.trim_start().starts_with("DMA-E") && line.contains('{')).count()
+    };
+    assert_eq!(lit(&app), 0, "they are folded");
+    press(&mut app, "TDMA<Enter>z");
+    assert_eq!(lit(&app), 0, "another track, another selection");
+    press(&mut app, ":goto at:10.3us@Sync(nc0)<Enter>wwwwwwwwwwwwww");
+    assert!(lit(&app) > 8, "{}", text(app.buffer(), false));
+}
+
+#[test]
 fn gaps_are_explained_piece_by_piece() {
     let mut app = demo(SIZE);
     press(&mut app, "wwwI");

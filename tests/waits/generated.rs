@@ -58,6 +58,24 @@ fn the_demo_tells_why_everything_waited() {
 }
 
 #[test]
+fn transfers_are_made_of_their_packets() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let mut packets = 0;
+    for t in 0..index.transfers.list.len() as u32 {
+        let transfer = index.transfers.get(t);
+        let own = asking.packets_of(t);
+        assert!(own.iter().all(|p| asking.actor(*p) == Actor::Transfer(t)));
+        let spans: Vec<(i64, i64)> =
+            own.iter().map(|p| (store.table_of(*p).start(p.event), store.table_of(*p).end(p.event))).collect();
+        assert_eq!(spans.iter().map(|s| s.0).min(), Some(transfer.start));
+        assert_eq!(spans.iter().map(|s| s.1).max(), Some(transfer.end));
+        packets += own.len();
+    }
+    assert_eq!(packets, store.table("DmaPacket").expect("packets").len());
+}
+
+#[test]
 fn the_demos_critical_path_leads_through_all_that_works() {
     let (_dir, store, index) = demo();
     let asking = Asking::new(&store, &index);

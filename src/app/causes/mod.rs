@@ -246,12 +246,15 @@ impl App {
         if let Some(links) = self.links() {
             for link in links.before.iter().chain(&links.after) {
                 if link.emphasis != Emphasis::None {
-                    emphases.add(link.emphasis, [asking.event(link.actor)]);
+                    emphases.add(link.emphasis, asking.shown_as(link.actor));
                 }
+            }
+            if let Some(own @ Actor::Transfer(_)) = links.actor {
+                emphases.add(Emphasis::Transfer, asking.shown_as(own));
             }
         }
         if let Some(report) = &self.causes.report {
-            emphases.add(Emphasis::Chain, report.marked.iter().map(|a| asking.event(*a)));
+            emphases.add(Emphasis::Chain, report.events.iter().copied());
         }
     }
 

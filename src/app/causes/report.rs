@@ -3,6 +3,7 @@
 use crate::app::scene::Selection;
 use crate::query::causes::Actor;
 use crate::query::chain::PieceKind;
+use crate::store::EventRef;
 
 /// Lines that a list has at most.
 pub const MOST_LINES: usize = 5_000;
@@ -64,6 +65,8 @@ pub struct Report {
     pub entries: Vec<Entry>,
     /// What is drawn on the timeline with it.
     pub marked: Vec<Actor>,
+    /// The events that show them.
+    pub events: Vec<EventRef>,
     /// Whether it tells what idle time in the window waited for, and so follows the window.
     pub of_window: bool,
     /// What was selected when it was made.

@@ -36,14 +36,21 @@ pub(super) fn make(
     work: impl FnOnce(&Asking, &AtomicBool) -> Result<Report, String> + Send + 'static,
 ) {
     let Some((store, index)) = app.sources() else { return };
-    app.say(format!("{what} …"));
+    let said = format!("{what} …");
+    app.say(said.clone());
     app.effects.push(Effect::Job(Job::new("why", move |reporter| {
-        let made = work(&Asking::new(&store, &index), reporter.flag());
+        let asking = Asking::new(&store, &index);
+        let made = work(&asking, reporter.flag()).map(|mut report| {
+            report.events = report.marked.iter().flat_map(|a| asking.shown_as(*a)).collect();
+            report
+        });
         reporter.answer(move |app| {
             if app.asking().is_none() {
                 return;
             }
-            app.message = None;
+            if app.message.as_ref().is_some_and(|m| m.text == said) {
+                app.message = None;
+            }
             match made {
                 Ok(report) => show(app, report),
                 Err(why) => app.refuse(why),

@@ -103,10 +103,9 @@ fn show(app: &mut App, key: SyncKey) {
         app.scene.arrangement.hidden.remove(track);
         app.scene.rearrange();
     }
-    let Some(asking) = app.asking() else { return };
-    let report = report(&asking, key, app.scene.view.cursor());
-    reports::show(app, report);
     let name = app.asking().map_or_else(String::new, |asking| asking.key_text(key));
+    let now = app.scene.view.cursor();
+    reports::make(app, &format!("looking up who raises {name}"), move |asking, _| Ok(report(asking, key, now)));
     match track {
         Some(_) => app.say(format!("the track of {name} is pinned to the top")),
         None => app.say(format!("changes of {name} are not recorded")),

@@ -1,0 +1,103 @@
+//! Which transfer each packet belongs to: by its packet_aggregation_id where whole transfers are recorded, else as they
+//! were put together.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::causes::{Actor, Asking};
+use super::transfers::Transfers;
+use crate::model::end_of;
+use crate::store::{Batch, EventRef, Problem, Store, Want};
+
+/// The table of packets.
+const TABLE: &str = "DmaPacket";
+/// Belongs to no transfer that is recorded.
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Packets {
+    table: u16,
+    /// Per packet its transfer.
+    transfers: Vec<u32>,
+}
+
+impl Packets {
+    /// Finds out of all packets where they belong. Takes time in proportion to their number.
+    pub(super) fn new(store: &Store, transfers: &Transfers, cancel: &AtomicBool) -> Result<Packets, Problem> {
+        let Some(table) = store.table_index(TABLE) else { return Ok(Packets::default()) };
+        let events = &store.events[usize::from(table)];
+        if transfers.list.first().is_some_and(|t| t.event.table == table) {
+            let mut own = vec![NONE; events.len()];
+            transfers.members().for_each(|(packet, t)| own[packet as usize] = t);
+            return Ok(Packets { table, transfers: own });
+        }
+        let Some(whole) = transfers.list.first().map(|t| store.table_of(t.event)) else {
+            return Ok(Packets::default());
+        };
+        let by_row: FxHashMap<u32, u32> =
+            (0..).zip(&transfers.list).map(|(t, x)| (whole.rows[x.event.event as usize], t)).collect();
+        let by_id = Mutex::new(FxHashMap::<i64, u32>::default());
+        store.scan(&whole.name, &[("id", Want::Integer)], &|batch: Batch| {
+            let mut by_id = by_id.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = |i: usize| Some((batch.columns[0].integer(i)?, *by_row.get(&(batch.first_row + i as u32))?));
+            by_id.extend((0..batch.rows).filter_map(found));
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        let by_id = by_id.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let rows = events.rows.iter().max().map_or(0, |m| *m as usize + 1);
+        let of_row: Vec<AtomicU32> = (0..rows).map(|_| AtomicU32::new(NONE)).collect();
+        store.scan(TABLE, &[("packet_aggregation_id", Want::Integer)], &|batch: Batch| {
+            for i in 0..batch.rows {
+                let own = batch.columns[0].integer(i).and_then(|id| by_id.get(&id));
+                if let (Some(own), Some(place)) = (own, of_row.get(batch.first_row as usize + i)) {
+                    place.store(*own, Ordering::Relaxed);
+                }
+            }
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        let own = |row: &u32| of_row.get(*row as usize).map_or(NONE, |t| t.load(Ordering::Relaxed));
+        Ok(Packets { table, transfers: events.rows.iter().map(own).collect() })
+    }
+
+    /// The transfer that a packet belongs to.
+    #[must_use]
+    pub fn transfer_of(&self, packet: EventRef) -> Option<u32> {
+        let own = self.transfers.get(packet.event as usize).filter(|_| packet.table == self.table);
+        own.copied().filter(|t| *t != NONE)
+    }
+}
+
+impl Asking<'_> {
+    /// The packets of a transfer.
+    #[must_use]
+    pub fn packets_of(&self, t: u32) -> Vec<EventRef> {
+        let packets = &self.index.packets;
+        let Some(table) = self.store.events.get(usize::from(packets.table)).filter(|t| t.name == TABLE) else {
+            return Vec::new();
+        };
+        let transfer = self.index.transfers.get(t);
+        let mut found = Vec::new();
+        for group in &table.groups {
+            let lane = group.sequence.of(table);
+            let (from, to) = (lane.starting_before(transfer.start), lane.starting_before(end_of(transfer.end, 1)));
+            let own =
+                (from..to).filter_map(|i| lane.event(i)).filter(|&e| packets.transfers.get(e as usize) == Some(&t));
+            found.extend(own.map(|event| EventRef { table: packets.table, event }));
+        }
+        found
+    }
+
+    /// The events that stand for an actor wherever it is shown: of a transfer its packets, too.
+    #[must_use]
+    pub fn shown_as(&self, actor: Actor) -> Vec<EventRef> {
+        let mut events = match actor {
+            Actor::Transfer(t) => self.packets_of(t),
+            Actor::Instruction(_) | Actor::Other(_) => Vec::new(),
+        };
+        events.push(self.event(actor));
+        events
+    }
+}
