@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cli;
 mod corpus;
 mod derived;
 mod fixtures;
