@@ -117,7 +117,9 @@ fn the_program_can_be_named() {
     let screen = run(&["render", capture, "-n", neff, "--size", "100x30", "--no-cache"]);
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(screen.contains("TensorMatrix") && !screen.contains("--neff"), "{screen}");
-    for arguments in [vec!["-n", neff], vec!["info", "-n", neff, name(other.path())], vec!["info", "-n", "/nowhere.neff", capture]] {
+    for arguments in
+        [vec!["-n", neff], vec!["info", "-n", neff, name(other.path())], vec!["info", "-n", "/nowhere.neff", capture]]
+    {
         assert_eq!(run(&arguments).status.code(), Some(2), "{arguments:?}");
     }
 }

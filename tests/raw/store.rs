@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use neuron_scope::query::tracks::{Kind, leaves};
 use neuron_scope::source::{self, Format, Found, Opening};
-use neuron_scope::store::{Counter, EventRef, EventTable, LabelKind, Measure, Problem, Store, flag};
+use neuron_scope::store::{ColumnKind, Counter, EventRef, EventTable, LabelKind, Measure, Problem, Store, flag};
 
 use crate::corpus::captures;
 use crate::sample::{program, trace};
@@ -282,6 +282,35 @@ fn damage_is_said_with_the_file_and_what_to_do() {
     assert!(store.problems.iter().any(|p| p.message.contains("cut off")), "{:?}", store.problems);
     let neff = source::discover(&folder.at("model.neff")).unwrap_err();
     assert!(neff.message.contains("info"), "{}", neff.message);
+}
+
+#[test]
+fn tables_follow_the_published_schema() {
+    let corpus = std::env::var_os("NEURON_SCOPE_CORPUS")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from);
+    let Ok(text) = std::fs::read(corpus.join("../formats/parquet-schema.json")) else {
+        return println!("skipped: the schema is not there");
+    };
+    let schema: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let folder = Folder::new(6);
+    let store = open(&folder.at(""));
+    let mut compared = 0;
+    for table in &store.tables {
+        let Some(wanted) = schema["tables"][&table.name].as_array() else { continue };
+        let columns = store.columns(&table.name).unwrap();
+        for (column, wanted) in columns.iter().zip(wanted) {
+            let kind = match wanted[1].as_str().unwrap() {
+                "string" => ColumnKind::Text,
+                "float" | "double" => ColumnKind::Float,
+                "boolean" => ColumnKind::Bool,
+                _ => ColumnKind::Integer,
+            };
+            assert_eq!((column.name.as_str(), column.kind), (wanted[0].as_str().unwrap(), kind), "{}", table.name);
+        }
+        assert!(columns.len() >= wanted.len(), "{}", table.name);
+        compared += 1;
+    }
+    assert!(compared >= 17, "{compared}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod rows;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::rows::Node;
+use super::rows::{Node, Times};
 use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
@@ -16,6 +16,9 @@ use crate::source::{Found, OpenEvent, Opening, Progress};
 use crate::store::{Builder, Datum, Graph, LOST_RECORDS, Problem, ProfileInfo, Records, Store, TableInfo};
 use columns::TABLES;
 use rows::RawRows;
+
+/// Instructions that never ended are named one by one up to so many.
+const MOST_STUCK: usize = 5;
 
 /// Steps of an opening.
 const STEPS: u64 = 4;
@@ -123,6 +126,21 @@ fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
         warn(format!(
             "{name} that ran was not found beside the capture: dependencies, tensors, layers and source lines are \
              missing; give it with --neff FILE"
+        ));
+    }
+    let stuck = capture.unfinished.iter().filter(|row| {
+        let times = Times { start_ps: row.start_ps, end_ps: row.start_ps.saturating_add(1) };
+        !capture.is_outside(row.pcore_idx, times)
+    });
+    for row in stuck.take(MOST_STUCK) {
+        let word = &capture.words[row.word as usize];
+        warn(format!(
+            "{} on {}(nc{}) began at {} ns and had not ended when the capture did: {}",
+            word.opcode,
+            row.engine.name(),
+            row.pcore_idx,
+            row.start_ps.div_euclid(1000),
+            word.operands
         ));
     }
     let lost = capture.gaps.iter().filter(|gap| !capture.is_outside(gap.pcore_idx, gap.times())).count();
