@@ -8,6 +8,7 @@ use super::effect::Effect;
 use super::jobs::Job;
 use crate::model::{Finding, Severity};
 use crate::query::check::beyond_warnings;
+use crate::source::capture::Program;
 use crate::source::{self, Format, Found};
 use crate::store::Store;
 
@@ -52,7 +53,13 @@ fn said(store: &Store, finding: &Finding) -> bool {
 /// What the files beside a trace tell of it: about itself, its program, and the directories that it is in.
 fn of_capture(found: &Found) -> Vec<Finding> {
     let directory = found.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(survey) = source::survey(directory) else { return vec![] };
+    let Ok(mut survey) = source::survey(directory) else { return vec![] };
+    // The program may have been given by name.
+    if let Some(neff) = &found.neff {
+        let own = survey.capture.traces.iter_mut().filter(|trace| trace.path == found.path);
+        own.filter(|trace| trace.program.as_ref().is_none_or(|program| program.path != *neff))
+            .for_each(|trace| trace.program = Some(Program::given(neff)));
+    }
     let concerns = |finding: &Finding| {
         finding.path == found.path
             || found.neff.as_ref() == Some(&finding.path)

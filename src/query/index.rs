@@ -372,8 +372,8 @@ impl CauseIndex {
             list.sort_by_key(|&t| self.transfers.get(t).end);
             let rise = self.syncs.get(&key).map_or(0, SyncTrack::rise);
             // What all of them did in equal parts.
-            let each =
-                i32::try_from(rise / list.len() as u64).ok().filter(|by| *by > 0 && rise % list.len() as u64 == 0);
+            let count = list.len() as u64;
+            let each = i32::try_from(rise / count).ok().filter(|by| *by > 0 && rise.is_multiple_of(count));
             for &t in &list {
                 let issuer = self.transfers.get(t).issuer;
                 let said = issuer.and_then(|i| self.spec(i).sync.transfer).filter(|(sync, _)| *sync == key.sync);

@@ -105,8 +105,9 @@ fn a_capture_opens_to_the_profile_that_the_vendor_made_of_it() {
         let (own, theirs) = (edges(&ours), edges(&vendor));
         println!("{name}: {} of the vendor's {} edges", own.intersection(&theirs).count(), theirs.len());
         assert_eq!(theirs.difference(&own).next(), None, "{name}: an edge is missing");
-        let invented = own.difference(&theirs).filter(|edge| edge.2 != "DMA_TRIGGER" && edge.1.3 != 8685);
-        assert_eq!(invented.filter(|edge| edge.0.3 != 8685).next(), None, "{name}: an edge is invented");
+        // Those of the instruction that the vendor leaves out are not among its edges.
+        let mut more = own.difference(&theirs).filter(|edge| edge.0.3 != 8685 && edge.1.3 != 8685);
+        assert_eq!(more.find(|edge| edge.2 != "DMA_TRIGGER"), None, "{name}: an edge is invented");
 
         // Every track that the vendor's profile has.
         let tracks =
@@ -247,25 +248,13 @@ fn the_program_can_lie_elsewhere_or_be_missing() {
 }
 
 #[test]
-fn the_program_is_told_by_its_name_where_several_lie_beside() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["a.neff", "ab.neff", "ab_exec_2.ntff", "other.ntff"] {
-        std::fs::write(folder.path().join(name), b"").unwrap();
-    }
-    let found = source::discover(folder.path()).unwrap();
-    let neff = |name: &str| found.iter().find(|f| f.name == name).unwrap().neff.clone();
-    assert_eq!(neff("ab_exec_2"), Some(folder.path().join("ab.neff")));
-    assert_eq!(neff("other"), None);
-}
-
-#[test]
 fn damage_is_said_with_the_file_and_what_to_do() {
     let folder = Folder::new(6);
     let whole = std::fs::read(folder.at("run.ntff")).unwrap();
     let mut other_version = whole.clone();
     other_version[0] = 7;
     let cases: [(&[u8], &str, &str); 4] = [
-        (b"", "ends after 0", "copy it again"),
+        (b"", "empty", "capture again"),
         (&whole[..100], "ends after 100", "copy it again"),
         (&whole[..200], "metadata", "copy it again"),
         (&other_version, "version 7", "neuron-explorer view"),

@@ -20,6 +20,9 @@ use rows::RawRows;
 /// Instructions that never ended are named one by one up to so many.
 const MOST_STUCK: usize = 5;
 
+/// How the word at the doorbell compares: greater than, as no other does.
+const DOORBELL: u8 = 4;
+
 /// Steps of an opening.
 const STEPS: u64 = 4;
 
@@ -130,7 +133,9 @@ fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
     }
     let stuck = capture.unfinished.iter().filter(|row| {
         let times = Times { start_ps: row.start_ps, end_ps: row.start_ps.saturating_add(1) };
-        !capture.is_outside(row.pcore_idx, times)
+        // The Tensor Engine waits at its doorbell for the next execution, in every capture.
+        let at_doorbell = capture.words[row.word as usize].sync.waits.iter().any(|wait| wait.mode == DOORBELL);
+        !at_doorbell && !capture.is_outside(row.pcore_idx, times)
     });
     for row in stuck.take(MOST_STUCK) {
         let word = &capture.words[row.word as usize];
@@ -146,7 +151,8 @@ fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
     let lost = capture.gaps.iter().filter(|gap| !capture.is_outside(gap.pcore_idx, gap.times())).count();
     if lost > 0 {
         warn(format!(
-            "semaphore records were lost in {lost} places (track {LOST_RECORDS}); what waited there, and for what, is inferred"
+            "semaphore records were lost {} (track {LOST_RECORDS}); what waited there, and for what, is inferred",
+            if lost == 1 { "in one place".to_owned() } else { format!("in {lost} places") }
         ));
     }
     let doubts = capture.doubts().into_iter();
