@@ -334,7 +334,6 @@ actions! {
         PaneCauses "pane-causes" "Causes: the chain, reach or totals last asked for";
         PaneSearch "pane-search" "Search: the list of matches";
         PaneMarks "pane-marks" "Marks: the list, and the time between them";
-        PaneSummary "pane-summary" "Summary: the metrics of the window or area";
         PaneNext "pane-next" "Give the focus to the next pane or the timeline";
         PanePrev "pane-prev" "Give the focus to the previous pane or the timeline";
         PaneMaximize "pane-maximize" "Give the pane the whole screen, or give it back";

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -58,6 +58,8 @@ pub struct Entry {
     prompt: String,
     placeholder: String,
     area: TextArea<'static>,
+    /// Whether the text was only proposed: what is typed first takes its place.
+    proposed: bool,
     /// How many texts back in history, and what was typed before going there.
     recalled: Option<(usize, String)>,
     /// The candidates being cycled through, the one shown, and where it ends.
@@ -69,7 +71,8 @@ impl Entry {
     pub fn new(purpose: Purpose, prompt: &str, placeholder: &str) -> Entry {
         let mut area = TextArea::default();
         area.set_max_histories(200);
-        Entry { purpose, prompt: safe(prompt), placeholder: safe(placeholder), area, recalled: None, completing: None }
+        let (prompt, placeholder) = (safe(prompt), safe(placeholder));
+        Entry { purpose, prompt, placeholder, area, proposed: false, recalled: None, completing: None }
     }
 
     /// The same with a text to start from; the cursor is at its end.
@@ -77,6 +80,13 @@ impl Entry {
     pub fn with_text(mut self, text: &str) -> Entry {
         self.area.insert_str(safe(text));
         self
+    }
+
+    /// The same with a text that is taken as it is, edited, or replaced by what is typed first.
+    #[must_use]
+    pub fn proposing(self, text: &str) -> Entry {
+        let entry = self.with_text(text);
+        Entry { proposed: !entry.text().is_empty(), ..entry }
     }
 
     /// What it is for.
@@ -121,6 +131,10 @@ impl Entry {
         let (ctrl, alt) = (mods == KeyModifiers::CONTROL, mods == KeyModifiers::ALT);
         let before = self.text().to_owned();
         let completing = self.completing.take();
+        let types = matches!(code, KeyCode::Char(_)) && mods.is_empty();
+        if std::mem::take(&mut self.proposed) && (types || code == KeyCode::Backspace) {
+            self.replace(0, before.len(), "");
+        }
         match code {
             KeyCode::Enter => return EntryEvent::Submit(before),
             KeyCode::Esc => return EntryEvent::Cancel,
@@ -144,6 +158,9 @@ impl Entry {
     pub fn on_paste(&mut self, text: &str) -> EntryEvent {
         self.completing = None;
         self.recalled = None;
+        if std::mem::take(&mut self.proposed) {
+            self.replace(0, self.text().len(), "");
+        }
         if self.insert(&safe(text)) { EntryEvent::Changed } else { EntryEvent::Moved }
     }
 
@@ -285,7 +302,8 @@ impl Entry {
             buffer.set_stringn(x, line.y, &self.placeholder, room, style.placeholder);
             return;
         }
-        let (end, _) = buffer.set_stringn(x, line.y, &self.text()[view.from..], room, style.text);
+        let text = if self.proposed { style.text.add_modifier(Modifier::REVERSED) } else { style.text };
+        let (end, _) = buffer.set_stringn(x, line.y, &self.text()[view.from..], room, text);
         let shown = usize::from(end - x);
         if view.from > 0 {
             buffer.set_stringn(x, line.y, "…", room, style.more);

@@ -21,6 +21,8 @@ pub enum Purpose {
     Name,
     /// Paths on disk.
     Path,
+    /// Directories that events are exported to.
+    Directory,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::entry::{Completions, Entry, EntryEvent};
 use super::fuzzy::{Match, rank};
 use super::history::{History, Purpose};
 use super::keymap::{Context, Key, Keymap};
+use crate::query::place::parse_place;
 
 /// A setting as the app describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -354,6 +355,11 @@ impl Palette {
         }
         match Action::parse(&line) {
             Ok(action) => PaletteEvent::Run { action, line },
+            // A place is gone to without saying so.
+            Err(_) if typed_word.is_none() && parse_place(&line, false).is_ok() => {
+                let place = format!("goto {line}");
+                PaletteEvent::Run { action: Action::Goto(Some(line)), line: place }
+            }
             Err(error) => {
                 self.error = Some(error.to_string());
                 PaletteEvent::Open

@@ -372,7 +372,7 @@ impl App {
         let timed = regions.timed(regions.tracks);
         let moved = Rect { y: regions.ruler.y, height: regions.ruler.height + timed.height, ..timed };
         let before = self.drawn.replace(Drawn { grid, moved })?;
-        let same = before.moved == moved && before.grid.same_width(grid) && before.grid.columns() == grid.columns();
+        let same = before.moved == moved && before.grid.same_columns(grid) && before.grid.columns() == grid.columns();
         let columns = i16::try_from(before.grid.first() - grid.first()).ok()?;
         (same && columns != 0).then_some(ShiftHint { area: moved, columns })
     }

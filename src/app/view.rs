@@ -204,6 +204,25 @@ impl View {
         }
     }
 
+    /// Puts the cursor at the start of the profile, which becomes the left edge.
+    pub fn jump_to_start(&mut self) {
+        self.cursor = self.whole.start;
+        self.pan_to(self.grid.starting_at(self.cursor));
+    }
+
+    /// Puts the cursor at the end of the profile, which becomes the right edge.
+    pub fn jump_to_end(&mut self) {
+        self.cursor = self.whole.end;
+        self.pan_to(self.grid.with_time_at(self.cursor, self.grid.columns() - 1));
+    }
+
+    fn pan_to(&mut self, grid: Grid) {
+        if !self.all {
+            self.grid = grid;
+        }
+        self.keep_cursor_inside();
+    }
+
     /// Moves the window so that `time` is in the middle.
     pub fn center(&mut self, time: Nanos) {
         let column = self.grid.columns() / 2;
@@ -268,10 +287,9 @@ impl View {
     }
 }
 
-/// The grid that shows all of `whole`, including its last nanosecond.
+/// The grid that shows all of `whole`, also what happens the moment it ends.
 fn fit_all(whole: Window, columns: u16) -> Grid {
-    let columns = columns.max(1);
-    Grid::fit(whole, (columns - 1).max(1)).resized(columns)
+    Grid::fit(Window::new(whole.start, whole.end.saturating_add(1)), columns)
 }
 
 fn narrower(a: (u64, u64), b: (u64, u64)) -> bool {

@@ -33,7 +33,7 @@ pub struct OpenArgs {
 pub struct ExplorerArgs {
     #[command(flatten)]
     pub look: look::LookArgs,
-    /// Begin as if the profile had never been opened
+    /// Ignore how the profile was arranged when last open (marks stay)
     #[arg(long)]
     pub fresh: bool,
     /// Leave the mouse to the terminal

@@ -25,6 +25,13 @@ impl Window {
         self.end.abs_diff(self.start)
     }
 
+    /// The part of it that lies in `other`; `None` where they have nothing in common.
+    #[must_use]
+    pub fn within(self, other: Window) -> Option<Window> {
+        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
+        (start < end).then_some(Window { start, end })
+    }
+
     /// Whether `time` lies inside.
     #[must_use]
     pub fn contains(self, time: Nanos) -> bool {
@@ -32,28 +39,29 @@ impl Window {
     }
 }
 
-/// A run of columns on an absolute grid. Column `k` of the grid begins at `floor(k * num / den)` nanoseconds, so
-/// that panning by whole columns yields the very same cells, whatever the width. Columns narrower than a
-/// nanosecond inherit the nanosecond they lie in.
+/// A run of columns on a grid. Column `k` of the grid begins at `origin + floor(k * num / den)` nanoseconds, so that
+/// panning by whole columns yields the very same cells, whatever the width. Columns narrower than a nanosecond inherit
+/// the nanosecond they lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Column width in nanoseconds, numerator.
     num: u64,
     /// Column width in nanoseconds, denominator.
     den: u64,
-    /// Index on the absolute grid of the leftmost column.
+    /// Where column 0 begins.
+    origin: Nanos,
+    /// Index of the leftmost column.
     first: i128,
     /// Number of columns.
     columns: u16,
 }
 
 impl Grid {
-    /// The grid whose `columns` columns span `window` as closely as an aligned grid can: nothing of the window is
-    /// cut off at the left, and at most one column at the right.
+    /// The grid whose `columns` columns span exactly `window`.
     #[must_use]
     pub fn fit(window: Window, columns: u16) -> Grid {
         let columns = columns.max(1);
-        Grid::with_width(window.length(), u64::from(columns), columns).starting_at(window.start)
+        Grid { origin: window.start, ..Grid::with_width(window.length(), u64::from(columns), columns) }
     }
 
     /// A grid of `columns` columns, each `num / den` nanoseconds wide, whose leftmost column begins at time 0.
@@ -61,7 +69,7 @@ impl Grid {
     pub fn with_width(num: u64, den: u64, columns: u16) -> Grid {
         let (num, den) = (num.max(1), den.max(1));
         let common = gcd(num, den);
-        Grid { num: num / common, den: den / common, first: 0, columns: columns.max(1) }
+        Grid { num: num / common, den: den / common, origin: 0, first: 0, columns: columns.max(1) }
     }
 
     /// The same columns, moved so that the leftmost one holds `time`.
@@ -94,16 +102,16 @@ impl Grid {
         self.columns
     }
 
-    /// Index on the absolute grid of the leftmost column.
+    /// Index on the grid of the leftmost column.
     #[must_use]
     pub fn first(self) -> i128 {
         self.first
     }
 
-    /// Whether `other` has columns of the same width, so that one is the other shifted by whole columns.
+    /// Whether `other` has the same columns, so that one is the other shifted by whole ones.
     #[must_use]
-    pub fn same_width(self, other: Grid) -> bool {
-        self.num == other.num && self.den == other.den
+    pub fn same_columns(self, other: Grid) -> bool {
+        (self.num, self.den, self.origin) == (other.num, other.den, other.origin)
     }
 
     /// Column width in nanoseconds, as numerator and denominator.
@@ -116,7 +124,7 @@ impl Grid {
     #[must_use]
     pub fn edge(self, k: i64) -> Nanos {
         let exact = ((self.first + i128::from(k)) * i128::from(self.num)).div_euclid(i128::from(self.den));
-        exact.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+        (exact + i128::from(self.origin)).clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
     }
 
     /// The nanoseconds that column `k` shows: `[start, end)`, never empty.
@@ -146,13 +154,14 @@ impl Grid {
 
     fn index_of(self, time: Nanos) -> i128 {
         // The first column whose successor begins after `time`: smallest k with floor((k+1) * num / den) > time.
-        let next = (i128::from(time) + 1) * i128::from(self.den);
+        let time = i128::from(time) - i128::from(self.origin);
+        let next = (time + 1) * i128::from(self.den);
         // Smallest j with j * num >= (time + 1) * den; then k = j - 1.
         let j = next.div_euclid(i128::from(self.num)) + i128::from(next.rem_euclid(i128::from(self.num)) != 0);
         let k = j - 1;
         // Where columns are narrower than a nanosecond, go to the first column of this nanosecond.
         if self.num < self.den {
-            let start = i128::from(time) * i128::from(self.den);
+            let start = time * i128::from(self.den);
             let first =
                 start.div_euclid(i128::from(self.num)) + i128::from(start.rem_euclid(i128::from(self.num)) != 0);
             return first.min(k);
@@ -200,8 +209,10 @@ mod tests {
         #[test]
         fn fitting_shows_the_whole_window(start in -1_000_000_000_000i64..1_000_000_000_000, length in 1u64..1_000_000_000_000, columns in 1u16..400) {
             let window = Window::new(start, end_of(start, length));
-            let shown = Grid::fit(window, columns).resized(columns + 1).window();
-            prop_assert!(shown.start <= window.start && shown.end >= window.end, "{shown:?} does not show {window:?}");
+            let grid = Grid::fit(window, columns);
+            prop_assert_eq!(grid.window(), window);
+            prop_assert_eq!(grid.column_of(window.start), 0);
+            prop_assert!(grid.column_of(window.end - 1) < i64::from(columns));
         }
     }
 

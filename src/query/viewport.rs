@@ -81,7 +81,11 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
         Content::Counter(counter) => Body::Levels(levels(store, *counter, cells)),
         Content::Rate(rate) => {
             let flat = |v: f64| Level { min: v, mean: v, max: v };
-            Body::Levels(rates::values(store, rate, cells).into_iter().map(|v| v.map(flat)).collect())
+            let whole = store.whole();
+            let inside = |(value, cell): (Option<f64>, &Window)| value.filter(|_| cell.within(whole).is_some());
+            Body::Levels(
+                rates::values(store, rate, cells).into_iter().zip(cells).map(inside).map(|v| v.map(flat)).collect(),
+            )
         }
         Content::Events { track, steps } => {
             let Some(lane) = track.lane(store) else { return Row { body: Body::Blank, emphasis, figure: None } };
@@ -98,16 +102,19 @@ fn row_of(store: &Store, node: &Node, grid: Grid, cells: &[Window], emphases: &E
     Row { body, emphasis, figure: figure(store, node, grid.window()) }
 }
 
+/// The last value holds to the end of the profile, and no longer.
 fn levels(store: &Store, counter: u32, cells: &[Window]) -> Vec<Option<Level>> {
-    match store.counters.get(counter as usize) {
-        Some(counter) => counter.levels(cells),
-        None => vec![None; cells.len()],
-    }
+    let Some(counter) = store.counters.get(counter as usize) else { return vec![None; cells.len()] };
+    let last = counter.len().checked_sub(1).map_or(i64::MIN, |i| counter.times.at(i));
+    let end = store.whole().end.max(last.saturating_add(1));
+    let known = |(level, cell): (Option<Level>, &Window)| level.filter(|_| cell.start < end);
+    counter.levels(cells).into_iter().zip(cells).map(known).collect()
 }
 
-/// The figure beside a node's label, exact for `window`.
+/// The figure beside a node's label, exact for the part of `window` that the profile covers; `None` where that is none.
 #[must_use]
 pub fn figure(store: &Store, node: &Node, window: Window) -> Option<Figure> {
+    let window = window.within(store.whole())?;
     match &node.content {
         Content::Group(activity) => {
             let activity = activity.as_ref()?;

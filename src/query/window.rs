@@ -37,6 +37,8 @@ pub enum Bound {
     Compute,
     /// Memory is nearer to its peak.
     Memory,
+    /// Both are idle most of the time: what holds the window up are waits and overheads.
+    Latency,
 }
 
 /// The figures of a window. All shares are 0 to 1; `None` says that the profile does not record what is needed.
@@ -58,7 +60,7 @@ pub struct Figures {
     pub throttled: Option<f64>,
     /// Bytes per second that the cores' DMA engines move.
     pub dma_rate: Option<f64>,
-    /// What limits the window: the greater of `hfu` and `mbu`, where there is one.
+    /// What limits the window: the greater of `hfu` and `mbu`, unless both are small.
     pub bound: Option<Bound>,
 }
 
@@ -71,12 +73,17 @@ impl Figures {
     }
 }
 
-/// The figures of `window`.
+/// The share of their peaks that neither compute nor memory reaches where latency binds.
+const LITTLE: f64 = 0.05;
+
+/// The figures of the part of `window` that the profile covers; none where that is none.
 #[must_use]
 pub fn figures(store: &Store, cache: &TrackCache, window: Window) -> Figures {
+    let Some(window) = window.within(store.whole()) else { return Figures::default() };
     let (mfu, hfu) = utilization(store, window);
     let mbu = bandwidth(store, window);
     let bound = match (hfu, mbu) {
+        (Some(hfu), Some(mbu)) if hfu.max(mbu) > 0.0 && hfu.max(mbu) < LITTLE => Some(Bound::Latency),
         (Some(hfu), Some(mbu)) if hfu > mbu => Some(Bound::Compute),
         (Some(hfu), Some(mbu)) if mbu > hfu => Some(Bound::Memory),
         _ => None,
@@ -261,6 +268,9 @@ mod tests {
         near(found.spill, 0.0);
         near(found.throttled, 0.2);
         assert_eq!(found.bound, None);
+        // Before and after the profile there is nothing that could be idle.
+        assert_eq!(figures(&store, &cache, Window::new(-50, 300)), figures(&store, &cache, Window::new(0, 100)));
+        assert_eq!(figures(&store, &cache, Window::new(100, 300)), Figures::default());
     }
 
     #[test]

@@ -129,7 +129,11 @@ impl Header<'_> {
             add(format!("DMA {}", format_rate(rate)), plain, 4, false);
         }
         if let Some(bound) = figures.bound {
-            let text = if bound == Bound::Compute { "compute-bound here" } else { "memory-bound here" };
+            let text = match bound {
+                Bound::Compute => "compute-bound here",
+                Bound::Memory => "memory-bound here",
+                Bound::Latency => "latency-bound here",
+            };
             add(text.into(), value, 3, true);
         }
         pieces

@@ -311,3 +311,41 @@ fn panes_stand_side_by_side_where_there_is_room_and_one_can_have_it_all() {
     press(&mut app, "<Space>b");
     assert_eq!(app.app.panes.shown().len(), 1);
 }
+
+#[test]
+fn what_is_asked_for_is_shown_exactly_and_nothing_beyond_the_profile() {
+    for size in [(80, 24), (150, 40), (200, 60)] {
+        let mut app = demo(size);
+        press(&mut app, "gr125us..127us<Enter>");
+        let window = app.app.scene.view.window();
+        assert_eq!((window.start, window.end), (125_000, 127_000), "{size:?}");
+        press(&mut app, "0");
+        let (shown, whole) = (app.app.scene.view.window(), app.app.scene.view.whole());
+        assert_eq!((shown.start, shown.end), (whole.start, whole.end + 1), "{size:?}");
+    }
+    let mut app = demo(SIZE);
+    press(&mut app, "gr100us..200us<Enter>ge");
+    let (shown, whole) = (app.app.scene.view.window(), app.app.scene.view.whole());
+    assert!(shown.contains(whole.end) && shown.end - whole.end < 2000, "{shown:?}");
+    press(&mut app, "gg");
+    assert!(app.app.scene.view.window().contains(whole.start));
+    // Beyond the end no counter goes on.
+    press(&mut app, "geDDDD");
+    let screen = text(app.buffer(), false);
+    let row = screen.lines().find(|line| line.contains("Throttle")).unwrap();
+    assert!(row.trim_end().chars().count() < 100, "{row}");
+}
+
+#[test]
+fn a_time_can_be_given_from_the_cursor_or_as_a_command() {
+    let mut app = demo(SIZE);
+    press(&mut app, "gt100us<Enter>");
+    assert_eq!(app.app.scene.view.cursor(), 100_000);
+    press(&mut app, "gt+5us<Enter>");
+    assert_eq!(app.app.scene.view.cursor(), 105_000);
+    press(&mut app, ":50us<Enter>");
+    assert_eq!(app.app.scene.view.cursor(), 50_000);
+    press(&mut app, "Gat:150us@Tensor<Enter>");
+    let screen = text(app.buffer(), false);
+    assert!(screen.contains("there is TensorMatrix(nc0)"), "{screen}");
+}

@@ -193,3 +193,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_proposed_text_gives_way_to_what_is_typed() {
+    let cases = [
+        ("5us", "5us|"),
+        ("<Left>0", "0..60|0"),
+        ("<End>0", "0..600|"),
+        ("<Backspace>", "|"),
+        ("7<C-_><C-_>", "0..60|"),
+        ("<C-w>", "0..|"),
+    ];
+    for (keys, text) in cases {
+        let mut entry = Entry::new(Purpose::Goto, "range: ", "").proposing("0..60");
+        play(&mut entry, &History::default(), keys);
+        let mut found = entry.text().to_owned();
+        found.insert(entry.cursor(), '|');
+        assert_eq!(found, text, "{keys}");
+    }
+    let mut entry = Entry::new(Purpose::Goto, "", "").proposing("0..60");
+    entry.on_paste("1..2");
+    assert_eq!(entry.text(), "1..2");
+}

@@ -114,7 +114,6 @@ fn the_default_preset_is_the_documented_table() {
         ("Space p", "pane-dependencies"),
         ("Space s", "pane-search"),
         ("Space m", "pane-marks"),
-        ("Space u", "pane-summary"),
         ("Tab", "pane-next"),
         ("Z", "pane-maximize"),
         (":", "palette"),

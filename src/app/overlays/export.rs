@@ -51,14 +51,14 @@ impl ExportOverlay {
     /// Offers what can be exported now.
     #[must_use]
     pub fn new(app: &App) -> ExportOverlay {
-        let last = app.history.of(Purpose::Path).next().unwrap_or("neuron-scope-export");
+        let last = app.history.of(Purpose::Directory).next().unwrap_or("neuron-scope-export");
         ExportOverlay {
             what: What::offered(app),
             chosen: 0,
             sampled: false,
             format: 0,
             tables: Entry::new(Purpose::Name, "", "all tables of events; or names: Instruction, DmaPacket"),
-            directory: Entry::new(Purpose::Path, "", "a directory").with_text(last),
+            directory: Entry::new(Purpose::Directory, "", "a directory").proposing(last),
             field: 0,
         }
     }

@@ -36,10 +36,10 @@ impl Prompt {
         }
     }
 
-    /// The same with a text to start from.
+    /// The same with a text that what is typed first replaces.
     #[must_use]
-    pub fn with_text(mut self, text: &str) -> Prompt {
-        self.entry = self.entry.with_text(text);
+    pub fn proposing(mut self, text: &str) -> Prompt {
+        self.entry = self.entry.proposing(text);
         self
     }
 

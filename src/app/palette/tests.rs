@@ -76,6 +76,8 @@ fn whole_lines_are_run_as_typed() {
         ("set lab<Enter>lo<Enter>", "set labels long"),
         ("labels<Enter>lo<Enter>", "set labels long"),
         ("split<Tab>off<Enter>", "split-sequencer off"),
+        ("17.2us<Enter>", "goto 17.2us"),
+        ("pc:316@Tensor(nc0)<Enter>", "goto pc:316@Tensor(nc0)"),
         ("search opcode:MATMUL duration>1us<Enter>", "search opcode:MATMUL duration>1us"),
     ];
     for (keys, line) in cases {

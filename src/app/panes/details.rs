@@ -207,13 +207,7 @@ impl Pane for DetailsPane {
         let (selected, top) = self.place_now();
         let top = top.min(set.lines().saturating_sub(usize::from(area.height)));
         draw(&set, &items, top, focused.then_some(selected), area, buffer, &app.look);
-        let below = set.lines().saturating_sub(top + usize::from(area.height));
-        if below > 0 && area.height > 0 {
-            let text = format!("{below} {}", app.look.glyphs.down);
-            let width = crate::term::text::width(&text) as u16;
-            let style = app.look.on_background(app.look.theme.key);
-            buffer.set_string(area.right().saturating_sub(width), area.bottom() - 1, text, style);
-        }
+        super::draw_more(area, top + usize::from(area.height), set.lines(), buffer, &app.look);
     }
 }
 

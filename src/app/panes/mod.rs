@@ -270,7 +270,8 @@ impl App {
 fn draw_more(area: Rect, shown: usize, count: usize, buffer: &mut Buffer, look: &crate::ui::look::Look) {
     let below = count.saturating_sub(shown);
     if below > 0 && area.height > 0 {
-        let text = format!(" {below} {}", look.glyphs.down);
+        // What it covers is cut off for all to see, and no number runs into this one.
+        let text = format!("{} {below} {}", look.glyphs.ellipsis, look.glyphs.down);
         let width = crate::term::text::width(&text) as u16;
         let style = look.on_background(look.theme.key);
         buffer.set_string(area.right().saturating_sub(width), area.bottom() - 1, text, style);

@@ -17,9 +17,17 @@ use crate::store::Problem;
 const MOST: usize = 5000;
 
 pub fn time(app: &mut App, text: Option<&str>) {
-    ask(app, text, "time: ", "17.2 µs, 18172 (ns), @1700000000000000us", |text| {
+    ask(app, text, "time: ", "17.2 µs, 18172 (ns), +5us (from the cursor), @1700000000000000us", |text| {
         parse_time(text).map(Place::Time).map_err(|e| e.to_string())
     });
+}
+
+/// `+5us`: so much after the cursor, as a time from the origin.
+fn from_cursor(app: &App, text: &str) -> Option<String> {
+    match parse_time(text.trim().strip_prefix('+')?).ok()? {
+        Moment::Origin(time) => Some(app.scene.view.cursor().saturating_add(time).to_string()),
+        Moment::Unix(_) => None,
+    }
 }
 
 pub fn pc(app: &mut App, text: Option<&str>) {
@@ -33,6 +41,8 @@ pub fn id(app: &mut App, text: Option<&str>) {
 pub fn place(app: &mut App, text: Option<&str>) {
     let words = app.marking.all().iter().map(|m| m.name.clone()).collect();
     let go_or_mark = |text: &str, app: &mut App| {
+        let absolute = from_cursor(app, text);
+        let text = absolute.as_deref().unwrap_or(text);
         // A mark's name counts where the text is nothing else; `mark:1` always means the mark.
         let name = text.strip_prefix("mark:").unwrap_or(text);
         let mark = app.marking.all().iter().find(|m| m.name == name).cloned();
@@ -60,14 +70,27 @@ pub fn place(app: &mut App, text: Option<&str>) {
 fn ask(app: &mut App, text: Option<&str>, prompt: &str, placeholder: &str, parse: fn(&str) -> Result<Place, String>) {
     match text {
         Some(text) => {
-            if let Err(why) = parse(text).and_then(|place| go(app, place)) {
+            if let Err(why) = read(app, text, parse).and_then(|place| go(app, place)) {
                 app.refuse(why);
             }
         }
         None => app.show(Prompt::new(Purpose::Goto, prompt, placeholder, move |text, app| {
-            parse(text).and_then(|place| go(app, place))
+            read(app, text, parse).and_then(|place| go(app, place))
         })),
     }
+}
+
+/// Says that there is no such track, and which are called nearly so.
+fn no_track(app: &App, track: &str) -> String {
+    let wanted = track.to_lowercase();
+    let like = app.scene.tree.nodes.iter().map(|n| n.full.as_str()).filter(|n| n.to_lowercase().contains(&wanted));
+    let like: Vec<&str> = like.take(4).collect();
+    let hint = if like.is_empty() { String::new() } else { format!("; there is {}", like.join(", ")) };
+    format!("there is no track {track:?}{hint}")
+}
+
+fn read(app: &App, text: &str, parse: fn(&str) -> Result<Place, String>) -> Result<Place, String> {
+    parse(from_cursor(app, text).as_deref().unwrap_or(text))
 }
 
 /// Goes to a place; what must be looked up is gone to once it has been found.
@@ -88,7 +111,7 @@ fn go(app: &mut App, place: Place) -> Result<(), String> {
             let time = resolve(app, time)?;
             let tree = &app.scene.tree;
             let named = (0..tree.nodes.len() as u32).find(|&id| tree.node(id).full.eq_ignore_ascii_case(&track));
-            let id = named.ok_or_else(|| format!("there is no track {track:?}"))?;
+            let id = named.ok_or_else(|| no_track(app, &track))?;
             app.scene.leave();
             app.scene.show_track(id);
             app.scene.view.jump(time);

@@ -144,7 +144,7 @@ fn ask(
                 app.refuse(why);
             }
         }
-        None => app.show(Prompt::new(Purpose::Name, prompt, "", set).with_text(now)),
+        None => app.show(Prompt::new(Purpose::Name, prompt, "", set).proposing(now)),
     }
 }
 

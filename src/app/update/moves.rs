@@ -36,13 +36,11 @@ pub fn update(app: &mut App, action: &Action) -> bool {
         }
         Action::GotoStart => {
             app.scene.leave();
-            let start = app.scene.view.whole().start;
-            app.scene.view.jump(start);
+            app.scene.view.jump_to_start();
         }
         Action::GotoEnd => {
             app.scene.leave();
-            let end = app.scene.view.whole().end;
-            app.scene.view.jump(end);
+            app.scene.view.jump_to_end();
         }
         Action::GotoTime(arg) => goto::time(app, arg.as_deref()),
         Action::GotoPc(arg) => goto::pc(app, arg.as_deref()),

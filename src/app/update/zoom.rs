@@ -45,7 +45,7 @@ pub fn update(app: &mut App, action: &Action, held: bool) -> bool {
                     Prompt::new(Purpose::Goto, "range: ", "from..to, such as 17.2us..19.9us", |text, app| {
                         show_range(app, text)
                     })
-                    .with_text(&text),
+                    .proposing(&text),
                 );
             }
         },
