@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::store::cache::{self, Fingerprint};
-use crate::store::{Problem, ProfileKind, Store};
+use crate::store::{Problem, ProfileKind, Rows, Store};
 
 /// What a path turned out to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,10 +104,18 @@ pub use discover::{Survey, discover, survey, with_program};
 /// A cancelled opening also ends with an error.
 pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     // Taken before reading: a file that changes meanwhile makes the cache untrue.
-    let fingerprint = Fingerprint::of(&found.path);
-    let cacheable = found.format == Format::Parquet;
-    if let (Some(directory), Some(fingerprint), true) = (opening.cache, &fingerprint, cacheable)
-        && let Some(store) = cache::load(fingerprint, directory, parquet::rows_of(&found.path))
+    let fingerprint = Fingerprint::of_both(&found.path, found.neff.as_deref());
+    let cached_rows = || -> Option<Arc<dyn Rows>> {
+        match found.format {
+            Format::Parquet => Some(parquet::rows_of(&found.path)),
+            Format::Raw => Some(raw::store::rows_of(found)),
+            Format::LegacyJson | Format::Vendor => None,
+        }
+    };
+    let cacheable = matches!(found.format, Format::Parquet | Format::Raw);
+    if let (Some(directory), Some(fingerprint)) = (opening.cache, &fingerprint)
+        && let Some(rows) = cached_rows()
+        && let Some(store) = cache::load(fingerprint, directory, rows)
     {
         return Ok(store);
     }

@@ -223,6 +223,31 @@ fn each_version_opens_as_a_profile() {
 }
 
 #[test]
+fn a_cached_capture_answers_as_one_that_was_read() {
+    let folder = Folder::new(6);
+    let (found, cache) = (source::discover(&folder.at("")).unwrap().remove(0), folder.at("cache"));
+    let cancel = AtomicBool::new(false);
+    let read = || source::open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache: Some(&cache) }).unwrap();
+    let fresh = read();
+    assert!(fresh.save_cache(&cache, &cancel).unwrap().is_some());
+    let cached = read();
+    assert!(cached.unsaved.is_none(), "the cache was not used");
+    assert_eq!((cached.range, &cached.tables, &cached.records), (fresh.range, &fresh.tables, &fresh.records));
+    for table in ["Instruction", "DmaPacket", "SemaphoreUpdate"] {
+        assert_eq!(inside(&cached, table), inside(&fresh, table));
+    }
+    assert_eq!(edges(&cached), edges(&fresh));
+    let event = EventRef { table: 0, event: 1 };
+    assert_eq!(cached.details(event), fresh.details(event));
+    assert_eq!(cached.id_of(event), fresh.id_of(event));
+    assert_eq!(neuron_scope::store::cache::prune(&cache).unwrap().0, 0, "it is true still");
+    // Another program means other names.
+    std::fs::write(folder.at("model.neff"), program(5)).unwrap();
+    assert!(read().unsaved.is_some());
+    assert_eq!(neuron_scope::store::cache::prune(&cache).unwrap().0, 1);
+}
+
+#[test]
 fn the_program_can_lie_elsewhere_or_be_missing() {
     let (folder, other) = (Folder::new(6), tempfile::tempdir().unwrap());
     let elsewhere = other.path().join("elsewhere.neff");

@@ -31,13 +31,24 @@ const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 pub struct Fingerprint {
     path: PathBuf,
     files: Vec<(String, u64, u64)>,
+    /// Another file that was read, wherever it is.
+    #[serde(default)]
+    beside: Option<PathBuf>,
 }
 
 impl Fingerprint {
     /// Looks at a file, or at the files of a directory; `None` where that is not possible.
     #[must_use]
     pub fn of(path: &Path) -> Option<Fingerprint> {
+        Fingerprint::of_both(path, None)
+    }
+
+    /// Looks at a file, or at the files of a directory, and at another file that belongs to it; `None` where that is not
+    /// possible.
+    #[must_use]
+    pub fn of_both(path: &Path, beside: Option<&Path>) -> Option<Fingerprint> {
         let path = fs::canonicalize(path).ok()?;
+        let beside = beside.map(fs::canonicalize).transpose().ok()?;
         let entry = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
             let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
@@ -50,7 +61,15 @@ impl Fingerprint {
             entry(&path).into_iter().collect()
         };
         files.sort();
-        Some(Fingerprint { path, files })
+        if let Some(beside) = &beside {
+            files.push(entry(beside)?);
+        }
+        Some(Fingerprint { path, files, beside })
+    }
+
+    /// Whether the files are as they were.
+    fn is_true(&self) -> bool {
+        Fingerprint::of_both(&self.path, self.beside.as_deref()).is_some_and(|now| now == *self)
     }
 
     /// The file that caches what is at this path.
@@ -203,7 +222,5 @@ pub fn prune(directory: &Path) -> Result<(usize, u64), Problem> {
 
 fn is_true(path: &Path) -> bool {
     let header = || -> Option<Header> { serde_json::from_str(Reader::open(path)?.texts("header")?.first()?).ok() };
-    header().is_some_and(|h| {
-        h.version == INDEX_VERSION && Fingerprint::of(&h.fingerprint.path).is_some_and(|now| now == h.fingerprint)
-    })
+    header().is_some_and(|h| h.version == INDEX_VERSION && h.fingerprint.is_true())
 }

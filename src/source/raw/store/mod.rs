@@ -6,16 +6,16 @@ mod events;
 mod rows;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::rows::{Node, Times};
 use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
-use crate::store::{Builder, Datum, Graph, LOST_RECORDS, Problem, ProfileInfo, Records, Store, TableInfo};
+use crate::store::{Builder, Datum, Graph, LOST_RECORDS, Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 use columns::TABLES;
-use rows::RawRows;
+use rows::{LaterRows, RawRows};
 
 /// Instructions that never ended are named one by one up to so many.
 const MOST_STUCK: usize = 5;
@@ -37,6 +37,15 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
         let problem = || Problem { path: found.path.clone(), message: "opening was cancelled".into() };
         if opening.cancelled() { Err(problem()) } else { Ok(()) }
     };
+    let (capture, problems) = read(found, &step)?;
+    step(3, "indexing")?;
+    let store = assemble(found, capture, problems);
+    step(STEPS, "indexing")?;
+    Ok(store)
+}
+
+/// Reads a capture, and says what could not be read of its program. `step` is told what is done, and may give up.
+fn read(found: &Found, step: &dyn Fn(u64, &str) -> Result<(), Problem>) -> Result<(RawCapture, Vec<Problem>), Problem> {
     step(0, "reading the capture")?;
     let ntff = Ntff::open(&found.path).map_err(|fault| fault.problem(&found.path))?;
     step(1, "reading the program")?;
@@ -46,12 +55,13 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
         read.map_err(|problem| problems.push(problem)).ok()
     });
     step(2, "joining the two")?;
-    let capture = RawCapture::join(&ntff, neff.as_ref());
-    drop((ntff, neff));
-    step(3, "indexing")?;
-    let store = assemble(found, capture, problems);
-    step(STEPS, "indexing")?;
-    Ok(store)
+    Ok((RawCapture::join(&ntff, neff.as_ref()), problems))
+}
+
+/// Rows of a capture whose index comes from the cache: it is read once the first row is asked for.
+#[must_use]
+pub fn rows_of(found: &Found) -> Arc<dyn Rows> {
+    Arc::new(LaterRows { found: found.clone(), rows: OnceLock::new() })
 }
 
 fn assemble(found: &Found, capture: RawCapture, problems: Vec<Problem>) -> Store {

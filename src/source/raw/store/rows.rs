@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use arrow::array::RecordBatch;
 
 use super::columns::{Column, TABLES, Table};
 use crate::model::{Field, Value};
+use crate::source::Found;
 use crate::source::raw::RawCapture;
 use crate::store::{ColumnInfo, Datum, Ids, Problem, Records, Rows, cold};
 
@@ -49,8 +51,7 @@ impl Rows for RawRows {
     }
 
     fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
-        let info = |column: &Column| ColumnInfo { name: column.name.to_owned(), kind: column.kind };
-        Ok(find(table).map(|table| table.columns.iter().map(info).collect()))
+        Ok(columns_of(table))
     }
 
     fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
@@ -65,6 +66,45 @@ impl Rows for RawRows {
             .collect();
         Ok((cold::batch_of_values(&names, &values), None))
     }
+}
+
+/// The rows of a capture that is read when they are first asked for. What its tables are is known without.
+pub(super) struct LaterRows {
+    pub found: Found,
+    pub rows: OnceLock<Result<RawRows, Problem>>,
+}
+
+impl LaterRows {
+    fn get(&self) -> Result<&RawRows, Problem> {
+        let read = || {
+            let (capture, _) = super::read(&self.found, &|_, _| Ok(()))?;
+            Ok(RawRows { path: self.found.path.clone(), capture })
+        };
+        self.rows.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Rows for LaterRows {
+    fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
+        self.get()?.row(table, row)
+    }
+
+    fn ids(&self, table: &str) -> Result<Option<Ids>, Problem> {
+        self.get()?.ids(table)
+    }
+
+    fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
+        Ok(columns_of(table))
+    }
+
+    fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
+        self.get()?.read(table, rows, columns)
+    }
+}
+
+fn columns_of(table: &str) -> Option<Vec<ColumnInfo>> {
+    let info = |column: &Column| ColumnInfo { name: column.name.to_owned(), kind: column.kind };
+    find(table).map(|table| table.columns.iter().map(info).collect())
 }
 
 /// The tables that are kept whole.
