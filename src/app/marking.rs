@@ -1,14 +1,20 @@
 //! The marks of the profile that is open, and which of them one is at.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Weak};
 
-use ratatui::style::Color;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
 
 use super::App;
+use super::effect::Effect;
+use super::jobs::Job;
 use super::marks::{MarkBook, new_id, now_ms};
 use crate::model::marks::{Edge, Mark, Marks};
-use crate::model::{Nanos, Window};
-use crate::store::Problem;
+use crate::model::{Grid, Nanos, Window};
+use crate::query::marks::{Between, RecordedSpan, between as between_marks, recorded_spans};
+use crate::store::{Problem, Store};
 use crate::ui::theme::Theme;
 
 /// A mark that is being dragged, which end of it, and to where.
@@ -37,6 +43,14 @@ pub struct Marking {
     pub compare: Option<String>,
     /// The mark under the mouse button.
     pub dragged: Option<Dragged>,
+    /// Spans that the profile itself names, as marks that cannot be changed.
+    recorded: Vec<Mark>,
+    /// The profile that those are of.
+    recorded_of: Option<Weak<Store>>,
+    /// What happened in a stretch, as far as it is known.
+    happened: Option<Arc<Between>>,
+    /// The stretch of which that is being found out.
+    asked: Option<Window>,
     /// Goes up with every change.
     pub generation: u64,
 }
@@ -66,16 +80,43 @@ impl Marking {
         self.book.as_mut()
     }
 
+    /// The marks and the spans that the profile itself names.
+    pub fn listed(&self) -> impl Iterator<Item = &Mark> {
+        self.all().iter().chain(&self.recorded)
+    }
+
+    /// The spans that the profile itself names.
+    #[must_use]
+    pub fn recorded(&self) -> &[Mark] {
+        &self.recorded
+    }
+
+    /// Whether a mark is a span that the profile itself names.
+    #[must_use]
+    pub fn is_recorded(&self, mark: &Mark) -> bool {
+        self.recorded.iter().any(|m| m.id == mark.id)
+    }
+
+    fn get(&self, id: &str) -> Option<&Mark> {
+        self.marks().get(id).or_else(|| self.recorded.iter().find(|m| m.id == id))
+    }
+
     /// The mark one is at.
     #[must_use]
     pub fn at(&self) -> Option<&Mark> {
-        self.current.as_deref().and_then(|id| self.marks().get(id))
+        self.current.as_deref().and_then(|id| self.get(id))
     }
 
     /// The mark that is measured from.
     #[must_use]
     pub fn base(&self) -> Option<&Mark> {
-        self.compare.as_deref().and_then(|id| self.marks().get(id))
+        self.compare.as_deref().and_then(|id| self.get(id))
+    }
+
+    /// What happened in a stretch, where that is known.
+    #[must_use]
+    pub fn happened(&self, window: Window) -> Option<&Between> {
+        self.happened.as_deref().filter(|between| between.window == window)
     }
 
     /// Changes the marks; when this returns without an error, what was changed is on disk.
@@ -116,8 +157,48 @@ pub fn color(theme: &Theme, mark: &Mark) -> Color {
 }
 
 impl App {
+    /// Has the figures of a stretch added up, off the UI thread, where that is not done.
+    pub(crate) fn find_happened(&mut self, window: Window) {
+        if self.opening.is_some() || self.marking.asked == Some(window) || self.marking.happened(window).is_some() {
+            return;
+        }
+        self.marking.asked = Some(window);
+        let store = self.scene.store.clone();
+        self.effects.push(Effect::Job(Job::new("between", move |reporter| {
+            let Some(found) = between_marks(&store, window, reporter.flag()) else { return };
+            reporter.answer(move |app| {
+                app.marking.asked = None;
+                if Arc::ptr_eq(&store, &app.scene.store) {
+                    app.marking.happened = Some(Arc::new(found));
+                }
+            });
+        })));
+    }
+
+    /// Lists the spans that the profile itself names, where it is another one now.
+    fn follow_recorded(&mut self) {
+        let store = &self.scene.store;
+        if self.marking.recorded_of.as_ref().is_some_and(|of| std::ptr::eq(of.as_ptr(), Arc::as_ptr(store))) {
+            return;
+        }
+        let mark = |(n, span): (usize, RecordedSpan)| {
+            let mut mark = Mark::new(format!("recorded:{n}"), span.start, Some(span.end), 0);
+            (mark.name, mark.note) = (span.name, format!("from the profile ({})", span.table));
+            mark
+        };
+        self.marking.recorded = recorded_spans(store).into_iter().enumerate().map(mark).collect();
+        self.marking.recorded_of = Some(Arc::downgrade(store));
+        (self.marking.happened, self.marking.asked) = (None, None);
+        self.marking.generation += 1;
+    }
+
     /// Opens the marks of the profile, where it is another one now.
     pub(super) fn follow_marks(&mut self) {
+        self.follow_own_marks();
+        self.follow_recorded();
+    }
+
+    fn follow_own_marks(&mut self) {
         let Some(found) = &self.found else { return };
         if self.marking.profile.as_ref() == Some(&found.path) {
             return;
@@ -174,10 +255,64 @@ impl App {
         lines
     }
 
+    /// Shows on the ruler where spans lie that the profile itself names.
+    pub(super) fn draw_recorded(&self, grid: Grid, ruler: Rect, buffer: &mut Buffer) {
+        let window = grid.window();
+        let inside = |m: &&Mark| m.start_ns < window.end && m.end() > window.start;
+        let style = match self.look.plain {
+            true => Style::new().add_modifier(Modifier::UNDERLINED),
+            false => Style::new().bg(self.look.theme.area),
+        };
+        for span in self.marking.recorded.iter().filter(inside) {
+            let columns = i64::from(ruler.width);
+            let from = grid.column_of(span.start_ns).clamp(0, columns) as u16;
+            let to = (grid.column_of(span.end().saturating_sub(1)) + 1).clamp(0, columns) as u16;
+            buffer.set_style(Rect { x: ruler.x + from, width: to.saturating_sub(from), ..ruler }, style);
+        }
+    }
+
     /// The mark that actions on a mark mean: the one that the list shows as selected, else the nearest to the cursor.
     pub(super) fn meant_mark(&self) -> Option<Mark> {
         let listed = self.panes.focused() == Some(super::panes::PaneKind::Marks);
         let current = self.marking.at().filter(|_| listed);
         current.or_else(|| self.marking.marks().nearest(self.scene.view.cursor())).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Start;
+    use crate::query::sketch::{self, Sketch};
+
+    #[test]
+    fn spans_of_the_profile_are_listed_and_drawn_but_never_changed() {
+        let mut sketch = Sketch::default();
+        let region = |name: &str, start, length| sketch::Mark {
+            group: "regions".into(),
+            name: name.into(),
+            start,
+            length,
+            ..sketch::Mark::default()
+        };
+        sketch.event("NkiRegion", region("load", 20, 30)).event("NkiRegion", region("tile", 60, 40));
+        let mut app = App::new(Start::default());
+        app.scene.store = Arc::new(sketch.store());
+        app.changed();
+        app.set_mark(10, None, "own").unwrap();
+        let names: Vec<&str> = app.marking.listed().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["own", "load", "tile"]);
+        assert_eq!(app.marking.all().len(), 1, "they are not kept with the marks");
+
+        // Measured between like marks.
+        app.marking.compare = Some("recorded:0".into());
+        app.marking.current = Some("recorded:1".into());
+        assert_eq!(crate::app::update::marks::stretch(&app), Some(Window::new(50, 60)));
+        assert!(app.marking.at().is_some_and(|m| app.marking.is_recorded(m)));
+
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 1));
+        app.draw_recorded(Grid::fit(Window::new(0, 100), 10), buffer.area, &mut buffer);
+        let banded: Vec<u16> = (0..10).filter(|&x| buffer[(x, 0)].bg == app.look.theme.area).collect();
+        assert_eq!(banded, [2, 3, 4, 6, 7, 8, 9]);
     }
 }

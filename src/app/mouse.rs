@@ -14,6 +14,7 @@ use super::overlays::{Choice, Flow, Pick};
 use super::scene::Selection;
 use crate::model::Nanos;
 use crate::model::marks::{Edge, Mark};
+use crate::model::time::format_time;
 use crate::query::viewport::event_in;
 
 /// Rows that a turn of the wheel scrolls by.
@@ -157,7 +158,10 @@ impl App {
         let before = known.map(|m| if edge == Edge::End { m.end() } else { m.start_ns });
         // A click that moved nothing leaves the exact time.
         if before.is_some_and(|before| grid.column_of(before) != grid.column_of(time)) {
-            self.change_marks(|marks| marks.move_to(&id, edge, time, now_ms()));
+            let name = known.map(|m| m.name.clone()).unwrap_or_default();
+            if self.change_marks(|marks| marks.move_to(&id, edge, time, now_ms())).is_some() {
+                self.say(format!("mark {name} at {}", format_time(time, 1)));
+            }
         }
     }
 

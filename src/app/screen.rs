@@ -135,7 +135,9 @@ impl App {
                 Overview { shares: &shares, whole: scene.view.whole(), window: scene.view.window(), ticks: &ticks };
             overview.draw(self.regions.overview, theme, glyphs, buffer);
         }
-        ruler::draw(self.regions.timed(self.regions.ruler), grid, &marks, theme, glyphs, buffer);
+        let ruled = self.regions.timed(self.regions.ruler);
+        ruler::draw(ruled, grid, &marks, theme, glyphs, buffer);
+        self.draw_recorded(grid, ruled, buffer);
 
         let nodes: Vec<_> = self.regions.rows.iter().map(|(row, _)| scene.rows[*row].node).collect();
         let (store, tree, emphases) = (&scene.store, &scene.tree, &self.emphases);

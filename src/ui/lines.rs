@@ -50,6 +50,14 @@ fn widths(lines: &[Line]) -> Vec<u16> {
     widths
 }
 
+/// The columns of the screen that `lines` take.
+#[must_use]
+pub fn width(lines: &[Line]) -> u16 {
+    let columns = widths(lines);
+    let single = lines.iter().filter(|l| l.len() == 1).map(|l| text::width(&l[0].text) as u16).max();
+    columns.iter().map(|w| w + GAP).sum::<u16>().saturating_sub(GAP).max(single.unwrap_or(0))
+}
+
 /// Draws as many of `lines`, which begin with the `top`-th of `count`, as there is room for; `selected` is one of those.
 pub fn draw(lines: &[Line], selected: Option<usize>, area: Rect, buffer: &mut Buffer, look: &Look) {
     let widths = widths(lines);

@@ -1,6 +1,9 @@
 //! Marks: set, measured between, kept; and events written to files.
 
 use std::path::Path;
+use std::time::Duration;
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use neuron_scope::app::Start;
 use neuron_scope::app::headless::{Headless, text};
@@ -96,6 +99,40 @@ fn marks_are_visited_renamed_measured_moved_and_deleted() {
     assert!(app.app.marking.all()[1].start_ns < times[1]);
     press(&mut app, "<Delete>");
     assert_eq!(names(&app), ["left"]);
+}
+
+#[test]
+fn what_happened_between_two_marks_is_told() {
+    let mut app = demo((80, 24));
+    press(&mut app, "gt100us<Enter>:mark-here left<Enter>gt200us<Enter>:mark-here right<Enter>'<Home>=jZ");
+    let screen = text(app.buffer(), false);
+    insta::assert_snapshot!("between_marks_80x24", screen);
+    press(&mut app, "<PageDown>");
+    let below = text(app.buffer(), false);
+    assert!(below.contains("Sync·1") && !screen.contains("Sync·1"), "{below}");
+    assert_eq!(app.app.marking.at().map(|m| m.name.as_str()), Some("right"), "the list stays");
+}
+
+#[test]
+fn a_mark_is_dragged_with_the_mouse() {
+    let mut app = demo(SIZE);
+    press(&mut app, "gt100us<Enter>:mark-here here<Enter>gt200us<Enter>");
+    let grid = app.app.scene.view.grid();
+    let before = app.app.marking.all()[0].start_ns;
+    let column = grid.visible_column(before).unwrap();
+    let mut mouse = |kind, column: u16| {
+        // On the ruler, which is below the header and the overview.
+        let (column, row) = (SIZE.0 - grid.columns() + column, 3);
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        app.app.mouse(event, Duration::ZERO);
+    };
+    mouse(MouseEventKind::Down(MouseButton::Left), column);
+    mouse(MouseEventKind::Drag(MouseButton::Left), column + 3);
+    mouse(MouseEventKind::Drag(MouseButton::Left), column + 7);
+    mouse(MouseEventKind::Up(MouseButton::Left), column + 7);
+    let after = app.app.marking.all()[0].start_ns;
+    assert!(grid.column_of(after).abs_diff(i64::from(column) + 7) <= 1, "{before} {after}: {}", said(&app));
+    assert!(said(&app).contains("here"), "{}", said(&app));
 }
 
 #[test]

@@ -11,11 +11,10 @@ use crate::app::overlays::{Choice, Pick, Prompt};
 use crate::model::marks::{COLORS, Edge, Mark};
 use crate::model::time::{format_duration, format_time};
 use crate::model::{Nanos, Window};
+use crate::query::marks::nearest_edge;
 
 /// Columns within which a mark snaps to an edge.
 const NEAR: i64 = 2;
-/// Events that are looked at for an edge.
-const LOOKED_AT: usize = 4096;
 
 pub fn update(app: &mut App, action: &Action) -> bool {
     match action {
@@ -44,19 +43,8 @@ fn snapped(app: &App) -> Nanos {
     let Some(lane) = scene.node().and_then(|node| node.lane(&scene.store)) else { return cursor };
     let column = i64::from(scene.view.cursor_column());
     let near = Window::new(grid.cell(column - NEAR).start, grid.cell(column + NEAR).end);
-    let mut best: Option<(u64, Nanos)> = None;
-    let mut left = LOOKED_AT;
-    lane.visit(near, |event| {
-        for time in [lane.table().start(event), lane.table().end(event)] {
-            let distance = time.abs_diff(cursor);
-            if (near.start..=near.end).contains(&time) && best.is_none_or(|(least, _)| distance < least) {
-                best = Some((distance, time));
-            }
-        }
-        left -= 1;
-        left > 0
-    });
-    best.map_or(cursor, |(_, time)| time)
+    let tolerance = cursor.abs_diff(near.start).max(cursor.abs_diff(near.end));
+    nearest_edge([lane], cursor, tolerance).filter(|edge| (near.start..=near.end).contains(edge)).unwrap_or(cursor)
 }
 
 fn here(app: &mut App, name: &str) {
@@ -102,8 +90,13 @@ fn step(app: &mut App, back: bool) {
 
 fn meant(app: &mut App) -> Option<Mark> {
     let mark = app.meant_mark();
-    if mark.is_none() {
-        app.refuse("there are no marks yet");
+    match &mark {
+        None => app.refuse("there are no marks yet"),
+        Some(mark) if app.marking.is_recorded(mark) => {
+            app.refuse(format!("{} is part of the profile and cannot be changed", mark.name));
+            return None;
+        }
+        Some(_) => {}
     }
     mark
 }
@@ -186,7 +179,10 @@ fn shift(app: &mut App, columns: i64) {
 }
 
 fn compare(app: &mut App) {
-    let Some(mark) = meant(app) else { return };
+    let Some(mark) = app.meant_mark() else {
+        app.refuse("there are no marks yet");
+        return;
+    };
     if app.marking.compare.as_ref() == Some(&mark.id) {
         app.marking.compare = None;
         app.say("times are measured from nothing");

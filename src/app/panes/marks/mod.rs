@@ -1,5 +1,7 @@
 //! The list of marks, the time between them, and what happened between two of them.
 
+mod stretch;
+
 use std::cell::{Cell as Shared, RefCell};
 
 use ratatui::buffer::Buffer;
@@ -11,12 +13,12 @@ use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::marking::color;
 use crate::app::update::marks;
-use crate::model::format::format_rate;
 use crate::model::marks::Mark;
 use crate::model::time::{format_duration, format_time};
 use crate::model::{Window, natural_cmp};
 use crate::query::window::{Figures, figures};
-use crate::ui::table::{Cell, Column, Table};
+use crate::ui::lines::{self, Cell, Line};
+use crate::ui::table::{self, Column, Table};
 
 const COLUMNS: [Column; 5] = [
     Column { title: "mark", width: 14, right: false },
@@ -41,17 +43,20 @@ pub struct MarksPane {
     lines: Shared<u16>,
     /// The figures that were computed last, and the stretch that they are of.
     known: RefCell<Option<(Window, Figures)>>,
+    /// The first line of what happened in it that is on the screen, and how many are, where that is not all.
+    told_top: Shared<usize>,
+    told_page: Shared<usize>,
 }
 
 impl MarksPane {
     /// The marks as they are listed.
     fn rows<'a>(&self, app: &'a App) -> Vec<&'a Mark> {
-        let mut rows: Vec<&Mark> = app.marking.all().iter().collect();
+        let mut rows: Vec<&Mark> = app.marking.listed().collect();
         let length = |m: &Mark| m.end().abs_diff(m.start_ns);
         match ORDERS[self.order.0] {
             2 => rows.sort_by_key(|m| length(m)),
             0 => rows.sort_by(|a, b| natural_cmp(&a.name, &b.name)),
-            _ => {}
+            _ => rows.sort_by_key(|m| (m.start_ns, m.end())),
         }
         if self.order.1 {
             rows.reverse();
@@ -79,7 +84,7 @@ impl MarksPane {
 
     /// The first mark on the screen; no line stays empty that earlier ones could fill.
     fn top(&self, app: &App) -> usize {
-        self.top.min(app.marking.all().len().saturating_sub(usize::from(self.lines.get()).max(1)))
+        self.top.min(app.marking.listed().count().saturating_sub(usize::from(self.lines.get()).max(1)))
     }
 
     /// What is measured from: the mark that was chosen; the stretch to the selected one.
@@ -105,16 +110,16 @@ impl MarksPane {
             };
             let length = mark.end_ns.map(|end| format_duration(end.abs_diff(mark.start_ns))).unwrap_or_default();
             vec![
-                Cell::new(format!("{} {}", app.look.glyphs.mark, mark.name)).colored(color(theme, mark)),
-                Cell::new(format_time(mark.start_ns, 1)),
-                Cell::new(length).colored(theme.value),
-                Cell::new(delta).colored(theme.title),
-                Cell::new(mark.note.clone()).colored(theme.dim),
+                table::Cell::new(format!("{} {}", app.look.glyphs.mark, mark.name)).colored(color(theme, mark)),
+                table::Cell::new(format_time(mark.start_ns, 1)),
+                table::Cell::new(length).colored(theme.value),
+                table::Cell::new(delta).colored(theme.title),
+                table::Cell::new(mark.note.clone()).colored(theme.dim),
             ]
         };
         let lines = usize::from(area.height.saturating_sub(1));
         let top = self.top(app);
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<table::Cell>> =
             marks.iter().enumerate().skip(top).take(lines).map(|(at, mark)| row(at, mark)).collect();
         let sorted = Some((ORDERS[self.order.0], self.order.1));
         let table = Table { columns: &COLUMNS, sorted, ground: theme.background };
@@ -122,43 +127,71 @@ impl MarksPane {
         table.draw(&rows, selected, area, buffer, &app.look);
     }
 
-    /// What happened in a stretch, line by line.
-    fn figures(&self, window: Window, app: &App) -> Vec<String> {
+    /// What happened in a stretch: the figures of the window at once, the rest as soon as it is known.
+    fn told(&self, window: Window, app: &App) -> Told {
         let mut known = self.known.borrow_mut();
         if known.as_ref().is_none_or(|(of, _)| *of != window) {
             *known = Some((window, figures(&app.scene.store, &app.scene.cache, window)));
         }
-        let Some((_, figures)) = &*known else { return Vec::new() };
-        let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        let mut lines = vec![format!(
-            "{} {}  {} to {}",
-            app.look.glyphs.delta,
-            format_duration(window.length()),
-            format_time(window.start, 1),
-            format_time(window.end, 1)
-        )];
-        let named = [
-            ("MFU", figures.mfu),
-            ("HFU", figures.hfu),
-            ("MBU", figures.mbu),
-            ("spill", figures.spill),
-            ("throttled", figures.throttled),
-        ];
-        let mut all: Vec<String> =
-            named.into_iter().filter_map(|(name, share)| Some(format!("{name} {}", percent(share?)))).collect();
-        all.extend(figures.dma_rate.map(|rate| format!("DMA {}", format_rate(rate))));
-        lines.push(all.join("  "));
-        let mut cores: Vec<Option<i64>> = figures.engines.iter().map(|e| e.core).collect();
-        cores.sort_unstable();
-        cores.dedup();
-        for core in cores {
-            let engines = figures.engines.iter().filter(|e| e.core == core);
-            let engines: Vec<String> = engines.map(|e| format!("{} {}", e.engine.name(), percent(e.active))).collect();
-            let name = core.map_or_else(String::new, |core| format!("nc{core}  "));
-            lines.push(format!("{name}{}", engines.join("  ")));
+        let Some((_, figures)) = &*known else { return Told::default() };
+        let summary = stretch::summary(window, figures, &app.look);
+        match app.marking.happened(window) {
+            Some(between) => Told { summary, tables: stretch::tables(between, &app.look) },
+            None => {
+                let soon = vec![Cell::new("adding up what moved and what worked …", Some(app.look.theme.dim))];
+                Told { summary, tables: [vec![soon], Vec::new()] }
+            }
         }
-        lines
     }
+
+    /// Draws what happened: the tables side by side where there is room.
+    fn draw_told(&self, told: &Told, area: Rect, buffer: &mut Buffer, app: &App) {
+        let look = &app.look;
+        let head = told.summary.len() as u16;
+        if area.height <= head {
+            lines::draw(&told.summary, None, area, buffer, look);
+            return;
+        }
+        let [moved, worked] = &told.tables;
+        let below = Rect { y: area.y + head, height: area.height - head, ..area };
+        let wide = |lines: &[Line]| lines::width(lines).saturating_add(2);
+        let beside = wide(moved) + wide(worked) <= below.width;
+        let all: Vec<Line> = if beside { Vec::new() } else { moved.iter().chain(worked).cloned().collect() };
+        let count = if beside { moved.len().max(worked.len()) } else { all.len() };
+        let top = self.told_top.get().min(count.saturating_sub(usize::from(below.height)));
+        self.told_top.set(top);
+        self.told_page.set(if count > usize::from(below.height) { usize::from(below.height) } else { 0 });
+        lines::draw(&told.summary, None, Rect { height: head, ..area }, buffer, look);
+        if beside {
+            let left = Rect { width: wide(moved), ..below };
+            let right = Rect { x: below.x + left.width, width: below.width - left.width, ..below };
+            lines::draw(moved.get(top..).unwrap_or_default(), None, left, buffer, look);
+            lines::draw(worked.get(top..).unwrap_or_default(), None, right, buffer, look);
+        } else {
+            // Each table keeps its columns.
+            let cut = moved.len().saturating_sub(top);
+            let first = Rect { height: below.height.min(cut as u16), ..below };
+            let rest = Rect { y: below.y + first.height, height: below.height - first.height, ..below };
+            lines::draw(moved.get(top..).unwrap_or_default(), None, first, buffer, look);
+            lines::draw(worked.get(top.saturating_sub(moved.len())..).unwrap_or_default(), None, rest, buffer, look);
+        }
+        super::draw_more(below, top + usize::from(below.height), count, buffer, look);
+    }
+
+    /// Scrolls what happened by a page; false where all of it is on the screen.
+    fn scroll_told(&self, back: bool) -> bool {
+        let (top, page) = (self.told_top.get(), self.told_page.get());
+        self.told_top.set(if back { top.saturating_sub(page) } else { top.saturating_add(page) });
+        page > 0
+    }
+}
+
+/// What is told of a stretch.
+#[derive(Default)]
+struct Told {
+    summary: Vec<Line<'static>>,
+    /// What moved, what worked.
+    tables: [Vec<Line<'static>>; 2],
 }
 
 impl Pane for MarksPane {
@@ -176,6 +209,8 @@ impl Pane for MarksPane {
         match action {
             Action::ScrollDown => self.go(selected.saturating_add(1), app),
             Action::ScrollUp => self.go(selected.saturating_sub(1), app),
+            Action::ScrollPageDown if self.scroll_told(false) => {}
+            Action::ScrollPageUp if self.scroll_told(true) => {}
             Action::ScrollPageDown => self.go(selected.saturating_add(page), app),
             Action::ScrollPageUp => self.go(selected.saturating_sub(page), app),
             Action::ScrollTop => self.go(0, app),
@@ -207,12 +242,15 @@ impl Pane for MarksPane {
         }
         let selected = self.selected(app);
         self.scroll(selected);
+        if let Some(window) = self.measured(app) {
+            app.find_happened(window);
+        }
     }
 
     fn click(&mut self, _column: u16, line: u16, app: &mut App) -> bool {
         let Some(line) = line.checked_sub(1) else { return false };
         let row = self.top(app) + usize::from(line);
-        if row >= app.marking.all().len() {
+        if row >= app.marking.listed().count() {
             return false;
         }
         let again = self.selected(app) == row;
@@ -225,7 +263,7 @@ impl Pane for MarksPane {
 
     fn draw(&self, area: Rect, buffer: &mut Buffer, app: &App, focused: bool) {
         let look = &app.look;
-        if app.marking.all().is_empty() {
+        if app.marking.listed().next().is_none() {
             let key = |action| app.keymap.hint(Context::Timeline, &action).unwrap_or_else(|| "?".into());
             let text = format!(
                 "no marks yet: {} marks the time cursor, {} the selected event or area",
@@ -235,30 +273,22 @@ impl Pane for MarksPane {
             buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.on_background(look.theme.dim));
             return;
         }
-        let lines = self.measured(app).map(|window| self.figures(window, app)).unwrap_or_default();
-        let (list, told) = if area.width >= BESIDE && !lines.is_empty() {
-            let half = area.width * 3 / 5;
-            let told = Rect { x: area.x + half + 2, width: area.width - half - 2, ..area };
-            (Rect { width: half, ..area }, told)
+        let told = self.measured(app).map(|window| self.told(window, app));
+        let (list, place) = if area.width >= BESIDE && told.is_some() {
+            let half = area.width * 2 / 5;
+            let place = Rect { x: area.x + half + 2, width: area.width - half - 2, ..area };
+            (Rect { width: half, ..area }, place)
         } else {
             // As many lines as the list leaves; what counts most comes first.
-            let wanted = (app.marking.all().len() as u16).saturating_add(1).max(3);
+            let wanted = (app.marking.listed().count().min(usize::from(u16::MAX)) as u16).saturating_add(1).max(3);
             let list = wanted.min(area.height.saturating_sub(2).max(2)).min(area.height);
-            let told = Rect { y: area.y + list, height: area.height - list, ..area };
-            (if lines.is_empty() { area } else { Rect { height: list, ..area } }, told)
+            let place = Rect { y: area.y + list, height: area.height - list, ..area };
+            (if told.is_none() { area } else { Rect { height: list, ..area } }, place)
         };
         self.lines.set(list.height.saturating_sub(1));
         self.draw_list(list, buffer, app, focused);
-        let mut y = told.y;
-        for (i, line) in lines.iter().enumerate() {
-            let style = look.on_background(if i == 0 { look.theme.title } else { look.theme.text });
-            for part in crate::ui::popup::wrapped(line, usize::from(told.width).max(1)) {
-                if y >= told.bottom() {
-                    return;
-                }
-                buffer.set_stringn(told.x, y, part, usize::from(told.width), style);
-                y += 1;
-            }
+        if let Some(told) = &told {
+            self.draw_told(told, place, buffer, app);
         }
     }
 }
