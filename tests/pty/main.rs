@@ -43,10 +43,15 @@ struct Terminal {
 
 impl Terminal {
     fn open(columns_and_lines: (u16, u16)) -> Terminal {
+        Terminal::open_profile(&DEMO, columns_and_lines, Start::default())
+    }
+
+    /// Opens a profile; the mirror begins as `start` says.
+    fn open_profile(profile: &Path, columns_and_lines: (u16, u16), start: Start) -> Terminal {
         let home = tempfile::tempdir().unwrap();
         let pair = native_pty_system().openpty(size(columns_and_lines)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_neuron-scope"));
-        command.arg(DEMO.as_os_str());
+        command.arg(profile.as_os_str());
         command.args(["--theme", "dark", "--color", "true", "--keymap", "default", "--no-cache"]);
         command.env("TERM", "xterm-256color");
         command.env("LC_ALL", "C.UTF-8");
@@ -68,8 +73,8 @@ impl Terminal {
             }
         });
         let keys = pair.master.take_writer().unwrap();
-        let mut mirror = Headless::new(Start::default(), columns_and_lines, Depth::TrueColor);
-        mirror.open(discover(&DEMO).unwrap());
+        let mut mirror = Headless::new(start, columns_and_lines, Depth::TrueColor);
+        mirror.open(discover(profile).unwrap());
         let terminal = Terminal { master: pair.master, keys, child, shown, home, mirror };
         terminal.agree("when the profile has been opened");
         terminal
@@ -214,6 +219,26 @@ fn a_stop_in_between_changes_nothing() {
     terminal.press("dj");
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_mark_that_is_on_the_screen_survives_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let profile = neuron_scope::demo::write(dir.path()).unwrap();
+    let mut terminal = Terminal::open_profile(&profile, (100, 30), Start::default());
+    terminal.press("wllm");
+    let mark = terminal.mirror.app.marking.all()[0].clone();
+    assert!(terminal.mirror.app.message().unwrap().text.starts_with("mark 1 at "), "it was said, and shown");
+    terminal.signal(libc::SIGKILL);
+    terminal.child.wait().unwrap();
+
+    // What is kept beside the profile is read by both, and they agree; so the mark is on the screen.
+    let start = Start { state_dir: Some(dir.path().join("state")), ..Start::default() };
+    let again = Terminal::open_profile(&profile, (100, 30), start);
+    let kept: Vec<i64> = again.mirror.app.marking.all().iter().map(|m| m.start_ns).collect();
+    assert_eq!(kept, [mark.start_ns]);
+    let shown = again.shown.lock().unwrap().screen().contents();
+    assert!(shown.contains('▼'), "{shown}");
 }
 
 #[test]

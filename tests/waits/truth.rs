@@ -11,16 +11,18 @@ use super::{corpus, open};
 
 /// Profiles with a truth file beside them that lists dependencies.
 fn profiles() -> Vec<(PathBuf, Value)> {
-    let Some(root) = corpus("parquet") else { return Vec::new() };
     let mut found = Vec::new();
-    for case in std::fs::read_dir(&root).into_iter().flatten().flatten() {
-        for entry in std::fs::read_dir(case.path()).into_iter().flatten().flatten() {
+    let mut directories: Vec<PathBuf> = corpus("bundle").into_iter().collect();
+    let cases = corpus("parquet").and_then(|root| std::fs::read_dir(root).ok());
+    directories.extend(cases.into_iter().flatten().flatten().map(|case| case.path()));
+    for directory in directories {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(profile) = name.strip_suffix(".truth.json") else { continue };
             let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
             let Ok(truth) = serde_json::from_str::<Value>(&text) else { continue };
             if truth.get("dependencies").and_then(Value::as_array).is_some_and(|d| !d.is_empty()) {
-                found.push((case.path().join(profile), truth));
+                found.push((directory.join(profile), truth));
             }
         }
     }

@@ -8,13 +8,14 @@ use rustc_hash::FxHashMap;
 use super::Request;
 use crate::model::{Grid, Window};
 use crate::query::event::track_name;
+use crate::query::search::bits::Bits;
 use crate::store::sequence::Picks;
 use crate::store::{EventRef, EventTable, LabelKind, Lane, ProfileKind, Sequence, Store, arrays};
 
 /// The rows of one table.
 pub(super) struct Rows {
     /// Which rows; all where `None`.
-    wanted: Option<Vec<u64>>,
+    wanted: Option<Bits>,
     /// The track of each row: a place in `tracks`.
     keys: Vec<u16>,
     /// Names of tracks; the first is that of rows that are no events.
@@ -77,7 +78,7 @@ impl Rows {
     /// The rows between the first and last wanted ones of a piece; `None` where there are none.
     pub fn span(&self, piece: Range<u32>) -> Option<Range<u32>> {
         let Some(wanted) = &self.wanted else { return Some(piece) };
-        let has = |row: &u32| has(wanted, *row);
+        let has = |row: &u32| wanted.has(*row as usize);
         let first = piece.clone().find(has)?;
         let last = piece.rev().find(has)?;
         Some(first..last + 1)
@@ -87,7 +88,7 @@ impl Rows {
     pub fn of_batch(&self, batch: &RecordBatch, first: u32) -> Vec<u32> {
         let rows = 0..batch.num_rows() as u32;
         if let Some(wanted) = &self.wanted {
-            return rows.filter(|row| has(wanted, first + row)).collect();
+            return rows.filter(|row| wanted.has((first + row) as usize)).collect();
         }
         let Some((window, shift)) = self.by_time else { return rows.collect() };
         let ints = |name: &str| batch.column_by_name(name).and_then(|array| arrays::ints(array.as_ref()));
@@ -109,20 +110,15 @@ impl Rows {
     }
 }
 
-fn has(bits: &[u64], row: u32) -> bool {
-    bits.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
-}
-
-/// The rows of the events that are asked for, one bit each.
-fn wanted(store: &Store, request: &Request, index: u16, count: usize) -> Vec<u64> {
+/// The rows of the events that are asked for.
+fn wanted(store: &Store, request: &Request, index: u16, count: usize) -> Bits {
     let events = &store.events[usize::from(index)];
-    let mut bits = vec![0u64; count.div_ceil(64)];
+    let mut rows = Bits::none(count);
     let mut add = |e: u32| {
         let event = EventRef { table: index, event: e };
         let found = request.matches.is_none_or(|m| m.contains(event)) && request.keep.is_none_or(|keep| keep(event));
         if found {
-            let row = events.rows[e as usize] as usize;
-            bits[row / 64] |= 1 << (row % 64);
+            rows.set(events.rows[e as usize] as usize);
         }
     };
     let window = request.window.unwrap_or_else(|| store.whole());
@@ -135,17 +131,14 @@ fn wanted(store: &Store, request: &Request, index: u16, count: usize) -> Vec<u64
             }
             None => match request.window {
                 Some(window) => group.sequence.of(events).visit(window, |e| {
-                    // An event that ends where the window starts is not in it.
-                    if events.start(e) >= window.start || events.end(e) > window.start {
-                        add(e);
-                    }
+                    add(e);
                     true
                 }),
                 None => (0..group.sequence.len()).for_each(|i| add(group.sequence.picks().at(i))),
             },
         }
     }
-    bits
+    rows
 }
 
 /// The tracks that a group's events form.

@@ -232,9 +232,8 @@ impl Matches {
             return self.run(store, time).first().copied();
         };
         let start = store.table_of(event).start(event.event);
-        let key = (store.id_of(event), event);
-        let later = self.run(store, start).into_iter().find(|&e| (store.id_of(e), e) > key);
-        later.or_else(|| {
+        let run = self.run(store, start);
+        run.get(place(store, &run, event).1).copied().or_else(|| {
             let time = self.start_from(store, start.checked_add(1)?)?;
             self.run(store, time).first().copied()
         })
@@ -246,8 +245,8 @@ impl Matches {
         let before = |time| self.run(store, self.start_before(store, time)?).last().copied();
         let Some(event) = event.filter(|e| known(store, *e)) else { return before(time) };
         let start = store.table_of(event).start(event.event);
-        let key = (store.id_of(event), event);
-        let earlier = self.run(store, start).into_iter().rev().find(|&e| (store.id_of(e), e) < key);
+        let run = self.run(store, start);
+        let earlier = place(store, &run, event).0.checked_sub(1).and_then(|at| run.get(at).copied());
         earlier.or_else(|| before(start))
     }
 
@@ -259,6 +258,19 @@ impl Matches {
             })
         })
     }
+}
+
+/// How many events of a run come before `event`, and up to it. Ids are only asked for where they decide.
+fn place(store: &Store, run: &[EventRef], event: EventRef) -> (usize, usize) {
+    if let Some(at) = run.iter().position(|&e| e == event) {
+        return (at, at + 1);
+    }
+    if run.is_empty() {
+        return (0, 0);
+    }
+    let key = (store.id_of(event), event);
+    let before = run.partition_point(|&e| (store.id_of(e), e) < key);
+    (before, before)
 }
 
 fn known(store: &Store, event: EventRef) -> bool {

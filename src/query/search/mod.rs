@@ -4,7 +4,7 @@
 //! the [`Matches`], off the UI thread: it can be cancelled, and reports what it has found so far. A [`TextCache`] kept
 //! between queries makes the second one quick.
 
-mod bits;
+pub(crate) mod bits;
 mod complete;
 mod fields;
 mod list;
