@@ -125,6 +125,12 @@ impl Terminal {
         assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
     }
 
+    /// Quits; what is on the screen then is the shell's matter.
+    fn quit(&mut self) -> u32 {
+        self.keys.write_all(b"q").unwrap();
+        self.end()
+    }
+
     /// Waits for the end; gives the exit code.
     fn end(&mut self) -> u32 {
         let code = self.child.wait().unwrap().exit_code();
@@ -203,8 +209,7 @@ fn the_terminal_shows_what_was_drawn() {
     terminal.resize((140, 50));
     terminal.press("ada?qDA0u");
     terminal.press(":zoom-in\r");
-    terminal.press("q");
-    assert_eq!(terminal.end(), 0);
+    assert_eq!(terminal.quit(), 0);
 }
 
 #[test]
@@ -217,8 +222,7 @@ fn a_stop_in_between_changes_nothing() {
     terminal.signal(libc::SIGSTOP);
     terminal.signal(libc::SIGCONT);
     terminal.press("dj");
-    terminal.press("q");
-    assert_eq!(terminal.end(), 0);
+    assert_eq!(terminal.quit(), 0);
 }
 
 #[test]
