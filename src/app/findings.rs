@@ -7,10 +7,9 @@ use super::App;
 use super::effect::Effect;
 use super::jobs::Job;
 use crate::model::{Finding, Severity};
-use crate::query::check::beyond_warnings;
+use crate::query::check::{beyond_warnings, check_warnings};
 use crate::source::capture::Program;
 use crate::source::{self, Format, Found};
-use crate::store::Store;
 
 impl App {
     /// Has the profile checked that was just opened.
@@ -23,8 +22,10 @@ impl App {
             if found.format == Format::Raw {
                 findings.extend(of_capture(&found));
             }
-            // What is fine needs no attention.
-            findings.retain(|finding| finding.severity < Severity::Note && !said(&store, finding));
+            // What is fine needs no attention, and what the profile itself warns of is shown with it.
+            let known = check_warnings(&store);
+            let said = |finding: &Finding| known.iter().any(|known| known.code == finding.code);
+            findings.retain(|finding| finding.severity < Severity::Note && !said(finding));
             findings.sort();
             reporter.answer(move |app| {
                 if Arc::ptr_eq(&store, &app.scene.store) {
@@ -35,19 +36,12 @@ impl App {
     }
 
     fn heed(&mut self, findings: Vec<Finding>) {
-        if let Some(worst) = findings.first().filter(|finding| finding.severity == Severity::Failed) {
-            let key = self.keymap.hint(super::keymap::Context::Timeline, &super::action::Action::NextWarning);
-            let key = key.map_or_else(String::new, |key| format!(" ({key} says more)"));
-            self.refuse(format!("{}{key}", worst.text));
-        }
         self.findings = findings;
+        let Some(worst) = self.warnings().into_iter().next().filter(|warning| warning.failed) else { return };
+        let key = self.keymap.hint(super::keymap::Context::Timeline, &super::action::Action::NextWarning);
+        let key = key.map_or_else(String::new, |key| format!("{key}: "));
+        self.refuse(format!("{key}{}", worst.text));
     }
-}
-
-/// Whether a warning of the profile itself says the same.
-fn said(store: &Store, finding: &Finding) -> bool {
-    let same = |code| crate::query::check::check_warnings(store).iter().any(|known| known.code == code);
-    matches!(finding.code, "no-program" | "other-compilation") && same(finding.code)
 }
 
 /// What the files beside a trace tell of it: about itself, its program, and the directories that it is in.

@@ -4,7 +4,7 @@
 use super::App;
 use super::overlays::Notice;
 use crate::model::Severity;
-use crate::store::Datum;
+use crate::query::check::check_warnings;
 use crate::ui::popup::{Paragraph, Tone};
 
 /// A warning.
@@ -29,30 +29,32 @@ impl App {
             + self.complaints.len()
     }
 
-    /// All warnings, the profile's own first.
+    /// All warnings: what failed, then the profile's own, then the others.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let store = &self.scene.store;
-        let mut warnings = Vec::new();
-        if let Some(records) = store.records("Warning") {
-            for row in 0..records.rows.len() {
-                let text = |column| records.get(row, column).and_then(Datum::text).unwrap_or_default().to_owned();
-                let kind = text("category");
-                let kind = if kind.is_empty() { "warning".to_owned() } else { kind };
-                warnings.push(Warning { kind, text: text("message"), failed: false });
-            }
-        }
-        for problem in &store.problems {
-            let file = problem.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-            let text = format!("{file}: {}", problem.message);
-            warnings.push(Warning { kind: "not read".into(), text, failed: true });
-        }
-        let findings = self.findings.iter();
-        warnings.extend(findings.map(|f| Warning {
-            kind: f.code.replace('-', " "),
-            text: f.message(),
-            failed: f.severity == Severity::Failed,
-        }));
+        let known = check_warnings(store);
+        let own = store.records("Warning").map_or(0, |records| records.rows.len());
+        let category = |row| store.records("Warning")?.get(row, "category")?.text().filter(|text| !text.is_empty());
+        let mut warnings: Vec<Warning> = known
+            .iter()
+            .chain(&self.findings)
+            .enumerate()
+            .map(|(at, finding)| {
+                let words = finding.code.replace('-', " ");
+                let kind = match finding.code {
+                    "warned" => category(at).unwrap_or("warning").to_owned(),
+                    _ => words,
+                };
+                // Of several files of a profile, one has to be named.
+                let of_file = at >= own && at < known.len();
+                let file = finding.path.file_name().filter(|_| of_file);
+                let file = file.map_or_else(String::new, |name| format!("{}: ", name.to_string_lossy()));
+                let failed = finding.severity == Severity::Failed;
+                Warning { kind, text: format!("{file}{}", finding.message()), failed }
+            })
+            .collect();
+        warnings.sort_by_key(|warning| !warning.failed);
         let complaints = self.complaints.iter();
         warnings.extend(complaints.map(|c| Warning { kind: "settings".into(), text: c.clone(), failed: false }));
         warnings

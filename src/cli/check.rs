@@ -1,5 +1,6 @@
 //! `check PATH`: was the capture sound.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -53,10 +54,14 @@ pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> 
         }
     }
     report.findings.sort();
-    // What a file's name and its contents tell alike is told once.
-    let mut told = std::collections::BTreeSet::new();
+    // What a file's name and its contents tell alike is told once, and what follows from it not at all.
+    let mut told = BTreeSet::new();
+    let root_causes = ["cut-off", "other-compilation"];
+    let explained: BTreeSet<PathBuf> =
+        report.findings.iter().filter(|f| root_causes.contains(&f.code)).map(|f| f.path.clone()).collect();
     report.findings.retain(|finding| match finding.code {
         "no-program" | "other-compilation" => told.insert((finding.code, finding.path.clone())),
+        "not-read" => !explained.contains(&finding.path),
         _ => true,
     });
     report.findings.dedup();
@@ -127,10 +132,14 @@ impl Report {
         })
     }
 
-    /// For people: what is the same of many files is said once.
+    /// For people: what is the same of many files is said once. Below `root`, paths are given from there.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self, root: Option<&Path>) -> String {
         use std::fmt::Write;
+        let within = |path: &Path| {
+            let rest = root.and_then(|root| path.strip_prefix(root).ok()).filter(|rest| !rest.as_os_str().is_empty());
+            escape(&rest.unwrap_or(path).to_string_lossy()).into_owned()
+        };
         let mut out = String::new();
         let mut groups: Vec<(&Finding, usize)> = vec![];
         for finding in &self.findings {
@@ -147,7 +156,7 @@ impl Report {
                 Severity::Note => "note",
             };
             let more = if count > 1 { format!("  and {} more", count - 1) } else { String::new() };
-            let _ = writeln!(out, "{word:<8} {}  {}{more}", finding.code, escape(&finding.path.to_string_lossy()));
+            let _ = writeln!(out, "{word:<8} {}  {}{more}", finding.code, within(&finding.path));
             for line in wrapped(&finding.text, 90) {
                 let _ = writeln!(out, "         {}", escape(&line));
             }
@@ -193,7 +202,11 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let status = if args.json {
         super::print(&format!("{}\n", report.to_json()))
     } else if report.profiles + report.files > 0 {
-        super::print(&report.to_text())
+        let root = match args.paths.as_slice() {
+            [one] => Some(one.as_path()),
+            _ => None,
+        };
+        super::print(&report.to_text(root))
     } else {
         0
     };

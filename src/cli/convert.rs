@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::{FAILED, UNUSABLE, complain, complain_of, print};
 use crate::source::convert::{Input, convert, tool};
-use crate::source::{Format, survey};
-use crate::store::Problem;
+use crate::source::{Format, Found, survey};
+use crate::store::{Problem, ProfileKind};
 use crate::term::text::escape;
 
 /// Arguments of `convert`.
@@ -73,8 +73,9 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
 /// What there is to convert: what cannot be read here, or else all of it.
 fn inputs(path: &Path) -> Result<Vec<Input>, Problem> {
     let survey = survey(path)?;
-    let mut inputs: Vec<Input> =
-        survey.found.iter().filter(|found| found.format == Format::Vendor).map(Input::of).collect();
+    let system = survey.capture.system_directories(path).into_iter().map(Input::Directory);
+    let device = |found: &&Found| found.format == Format::Vendor && found.kind == ProfileKind::Device;
+    let mut inputs: Vec<Input> = system.chain(survey.found.iter().filter(device).map(Input::of)).collect();
     inputs.dedup();
     if inputs.is_empty() {
         inputs = match survey.found.first() {

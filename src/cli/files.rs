@@ -25,7 +25,7 @@ pub fn files_json(capture: &Capture) -> Vec<Value> {
 pub fn tree_json(capture: &Capture) -> Vec<Value> {
     let process = |process: &Process<'_>| {
         let cores = process.cores.iter().map(|(core, traces)| {
-            let executions: Vec<Value> = traces.iter().map(|trace| trace_json(capture, trace)).collect();
+            let executions: Vec<Value> = traces.iter().map(|trace| trace_json(trace)).collect();
             json!({ "core": core, "executions": executions })
         });
         json!({
@@ -38,10 +38,10 @@ pub fn tree_json(capture: &Capture) -> Vec<Value> {
     capture.processes().iter().map(process).collect()
 }
 
-fn trace_json(capture: &Capture, trace: &Trace) -> Value {
+fn trace_json(trace: &Trace) -> Value {
     let head = trace.head.as_ref().ok();
     json!({
-        "name": capture.label(trace),
+        "name": trace.label,
         "path": trace.path.to_string_lossy(),
         "rank": trace.name.rank,
         "session": trace.name.session,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::program::ProgramArg;
 use crate::model::format::{format_bytes, format_count};
 use crate::query::tracks::{TrackCache, TrackOptions, prepare};
-use crate::source::{OpenEvent, Opening, Progress, open};
+use crate::source::{OpenEvent, Opening, Progress, convert, open};
 use crate::store::{Problem, cache};
 use crate::term::text::escape;
 
@@ -43,6 +43,13 @@ pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
         match cache::prune(directory) {
             Ok((files, bytes)) => {
                 super::print(&format!("removed {} caches, {}\n", format_count(files as u64), format_bytes(bytes)));
+            }
+            Err(problem) => fail(&problem),
+        }
+        match convert::prune(directory, cache::OLD) {
+            Ok(0) => {}
+            Ok(removed) => {
+                super::print(&format!("removed {} conversions\n", format_count(removed as u64)));
             }
             Err(problem) => fail(&problem),
         }

@@ -143,8 +143,7 @@ impl Survey {
             Err(why) => *why != Unusable::Empty,
         };
         let traces = self.capture.traces.iter().filter(ran);
-        let raw: Vec<Found> = traces.map(|trace| raw(self.capture.label(trace), trace)).collect();
-        self.found.extend(raw);
+        self.found.extend(traces.map(raw));
         for directory in self.capture.system_directories(root) {
             self.found.extend(system(&directory));
         }
@@ -152,13 +151,13 @@ impl Survey {
 }
 
 /// A device trace as something to open.
-fn raw(name: String, trace: &Trace) -> Found {
+fn raw(trace: &Trace) -> Found {
     let format = match trace.head {
         Err(Unusable::Version(_)) => Format::Vendor,
         _ => Format::Raw,
     };
     let neff = trace.program.as_ref().map(|program| program.path.clone());
-    Found { name, path: trace.path.clone(), format, kind: ProfileKind::Device, neff }
+    Found { name: trace.label.clone(), path: trace.path.clone(), format, kind: ProfileKind::Device, neff }
 }
 
 /// The system profile of a capture directory: what was made of it before, or else what there is to convert.
@@ -288,6 +287,6 @@ fn trace(path: &Path, bytes: u64) -> Survey {
     };
     let capture = Capture::of(files, &others);
     // One that is named is opened whatever is in it, so that it says what is wrong.
-    let found = capture.traces.iter().map(|trace| raw(capture.label(trace), trace)).collect();
+    let found = capture.traces.iter().map(raw).collect();
     Survey { found, capture, problems: vec![] }
 }

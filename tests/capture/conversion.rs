@@ -142,6 +142,10 @@ fn the_command_converts_prints_and_says_where_to_go() {
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
     assert_eq!(info["profiles"][0]["name"], "made (converted)");
 
+    let again = run(home.path(), &["convert", dir], Some(tool.path()));
+    assert_eq!(text(&again.stdout), text(&done.stdout));
+    assert_eq!(runs(&tool), 1);
+
     let nothing = Tree::new().with("notes.txt", "x");
     let output = run(home.path(), &["convert", nothing.path().to_str().unwrap()], Some(tool.path()));
     assert_eq!(output.status.code(), Some(2));

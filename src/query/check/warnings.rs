@@ -6,11 +6,15 @@ use crate::store::{Datum, Problem, ProfileKind, Store};
 
 /// What could not be read, or does not fit.
 pub(super) fn of_problem(problem: &Problem) -> Finding {
-    let code = match problem.message.contains("uuids differ") {
-        true => "other-compilation",
-        false => "not-read",
+    let (code, remedy) = match problem.message.contains("uuids differ") {
+        true => (
+            "other-compilation",
+            "The vendor's tool fails on such a pair with ERROR_PROCESS_INCOMPLETE: compile and capture again in one go, or \
+             give the right program (--neff FILE, --neff-cache DIR)",
+        ),
+        false => ("not-read", ""),
     };
-    Finding::new(Severity::Failed, code, problem.path.clone(), problem.message.clone(), "")
+    Finding::new(Severity::Failed, code, problem.path.clone(), problem.message.clone(), remedy)
 }
 
 /// The findings behind the rows of the `Warning` table.
@@ -23,9 +27,9 @@ pub(super) fn of(store: &Store) -> Vec<Finding> {
 fn finding(store: &Store, category: &str, message: &str) -> Finding {
     let said = format!("{category} {message}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let text = if category.is_empty() { message.to_owned() } else { format!("{category}: {message}") };
+    let text = message.to_owned();
     if says(&["not found beside the capture"]) {
-        return about(store, Severity::Failed, "no-program", message, "");
+        return about(store, Severity::Failed, "no-program", text, "");
     }
     if says(&["records were lost"]) {
         let remedy = "Capture fewer cores at once, or less of the run";

@@ -47,6 +47,8 @@ pub struct Trace {
     pub path: PathBuf,
     /// What its name says.
     pub name: TraceName,
+    /// What it is called among the traces of its capture.
+    pub label: String,
     /// What it says about itself, or why that cannot be read.
     pub head: Result<Head, Unusable>,
     /// Its program.
@@ -58,7 +60,7 @@ impl Trace {
     #[must_use]
     pub fn look(path: &Path) -> Trace {
         let name = names::trace(&file_name(path));
-        Trace { path: path.to_path_buf(), name, head: Head::open(path), program: None }
+        Trace { path: path.to_path_buf(), name, label: String::new(), head: Head::open(path), program: None }
     }
 
     /// Whether a compilation is one that ran.
@@ -191,7 +193,7 @@ mod tests {
     fn trace(path: &str, uuid: &str) -> Trace {
         let head = Head { uuid: uuid.into(), ..Head::default() };
         let name = names::trace(&file_name(Path::new(path)));
-        Trace { path: path.into(), name, head: Ok(head), program: None }
+        Trace { path: path.into(), name, label: String::new(), head: Ok(head), program: None }
     }
 
     fn paired(mut trace: Trace, neffs: &[Neff], cached: &[Neff]) -> Option<(String, Rule, bool)> {

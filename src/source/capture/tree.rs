@@ -56,7 +56,9 @@ impl Capture {
         let neffs: Vec<Neff> = of_kind(FileKind::Neff).map(|f| Neff::look(&f.path)).collect();
         let mut traces: Vec<Trace> = of_kind(FileKind::Ntff).map(|f| Trace::look(&f.path)).collect();
         pair(&mut traces, &neffs, cached);
-        Capture { files, traces, neffs }
+        let mut capture = Capture { files, traces, neffs };
+        capture.label();
+        capture
     }
 
     /// The processes of the capture, in the order of their directories.
@@ -93,10 +95,25 @@ impl Capture {
         above.map(|directory| if directory.starts_with(root) { directory } else { root.to_path_buf() }).collect()
     }
 
-    /// What a trace is called in the tree: where the traces differ, from process to execution.
-    #[must_use]
-    pub fn label(&self, trace: &Trace) -> String {
-        let directory = |trace: &Trace| trace.path.parent().map(Path::to_path_buf).unwrap_or_default();
+    /// Names the traces as they are called in the tree: by all that tells them apart, from process to execution.
+    fn label(&mut self) {
+        let short: Vec<String> = self.traces.iter().map(|trace| self.label_of(trace, false)).collect();
+        let mut uses = BTreeMap::new();
+        short.iter().for_each(|label| *uses.entry(label.clone()).or_insert(0) += 1);
+        let label = |(trace, short): (&Trace, String)| match uses.get(&short) {
+            Some(1) => short,
+            // Several sessions of one process.
+            _ => self.label_of(trace, true),
+        };
+        let labels: Vec<String> = self.traces.iter().zip(short).map(label).collect();
+        self.traces.iter_mut().zip(labels).for_each(|(trace, label)| trace.label = label);
+    }
+
+    fn label_of(&self, trace: &Trace, with_session: bool) -> String {
+        let directory = |trace: &Trace| match process_of(&trace.path) {
+            (process, Some(_)) if !with_session => process,
+            _ => trace.path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        };
         let own = directory(trace);
         // What all have in common says nothing.
         let common = self.traces.iter().map(directory).fold(own.components().count(), |common, other| {
@@ -147,7 +164,7 @@ mod tests {
 
     fn labels(paths: &[&str]) -> Vec<String> {
         let capture = capture(paths);
-        capture.traces.iter().map(|trace| capture.label(trace)).collect()
+        capture.traces.into_iter().map(|trace| trace.label).collect()
     }
 
     #[test]
@@ -158,11 +175,15 @@ mod tests {
                 "/o/i-0a_pid_3/20251218_1535/profile_nc_10_session_0.ntff",
                 "/o/i-0a_pid_3/20251218_1535/profile_nc_9_session_0.ntff",
             ]),
-            [
-                "pid 3 / 20251218_1535 / nc 9 / session 0",
-                "pid 3 / 20251218_1535 / nc 10 / session 0",
-                "pid 20 / nc 0 / 3957"
-            ]
+            ["pid 3 / nc 9 / session 0", "pid 3 / nc 10 / session 0", "pid 20 / nc 0 / 3957"]
+        );
+        assert_eq!(
+            labels(&[
+                "/o/i-0a_pid_3/20251218/profile_nc_9_session_0.ntff",
+                "/o/i-0a_pid_3/20251219/profile_nc_9_session_0.ntff"
+            ]),
+            ["20251218 / nc 9 / session 0", "20251219 / nc 9 / session 0"],
+            "two sessions of one process"
         );
         assert_eq!(
             labels(&["/o/profile_rank_1_exec_2.ntff", "/o/profile_rank_0_exec_2.ntff", "/o/other.ntff"]),

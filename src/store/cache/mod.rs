@@ -24,7 +24,7 @@ use super::{Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 const INDEX_VERSION: u32 = 3;
 
 /// Caches that nobody opened for this long are old.
-const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
+pub const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What a profile was read from: names, sizes and times of its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
