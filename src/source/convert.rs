@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::ntff::Head;
 use super::{Format, Found};
 use crate::store::{Problem, ProfileKind, cache};
 
@@ -159,12 +160,9 @@ pub fn result_of(input: &Input, cache: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn needed(found: &Found) -> Problem {
     let input = Input::of(found);
-    let what = match found.kind {
-        ProfileKind::System => "system traces are in the vendor's own format".to_owned(),
-        _ => match ntff_version(&found.path) {
-            Some(version) => format!("NTFF version {version} is not understood (versions 4, 5 and 6 are)"),
-            None => "the trace is of a version that is not understood".to_owned(),
-        },
+    let what = match (found.kind, Head::open(&found.path)) {
+        (ProfileKind::Device, Err(why)) => why.fault().what,
+        _ => "system traces are in the vendor's own format".to_owned(),
     };
     let message = match tool() {
         Some(_) => format!("{what}; convert it: neuron-scope convert {}", quoted(&input.path().to_string_lossy())),
@@ -173,14 +171,6 @@ pub fn needed(found: &Found) -> Problem {
         }
     };
     Problem { path: found.path.clone(), message }
-}
-
-/// The first byte of a trace.
-fn ntff_version(path: &Path) -> Option<u8> {
-    use std::io::Read as _;
-    let mut first = [0];
-    std::fs::File::open(path).ok()?.read_exact(&mut first).ok()?;
-    Some(first[0])
 }
 
 /// Converts `input` with `tool`, or finds what was made of it before. Its messages are given to `report` line by line.
