@@ -60,7 +60,7 @@ pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> 
     let explained: BTreeSet<PathBuf> =
         report.findings.iter().filter(|f| root_causes.contains(&f.code)).map(|f| f.path.clone()).collect();
     report.findings.retain(|finding| match finding.code {
-        "no-program" | "other-compilation" => told.insert((finding.code, finding.path.clone())),
+        "no-program" | "other-compilation" | "several-programs" => told.insert((finding.code, finding.path.clone())),
         "not-read" => !explained.contains(&finding.path),
         _ => true,
     });

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::format::format_bytes;
+use crate::source::capture::kind::rank_of;
 use crate::source::capture::{Capture, CaptureFile, Process, Trace};
 use crate::term::text::escape;
 
@@ -14,6 +15,7 @@ pub fn files_json(capture: &Capture) -> Vec<Value> {
             "path": file.path.to_string_lossy(),
             "kind": file.kind.name(),
             "bytes": file.bytes,
+            "rank": rank_of(file.kind, &file.path.file_name().unwrap_or_default().to_string_lossy()),
             "view": file.kind.has_view(),
         })
     };

@@ -100,6 +100,8 @@ fn info_lists_every_profile_and_every_file_of_a_capture() {
         .collect();
     assert_eq!(files.len(), 6);
     assert!(files.contains(&("system-trace", 5, false)) && files.contains(&("memory-snapshot", 1, false)), "{files:?}");
+    let ranks: Vec<_> = info["files"].as_array().unwrap().iter().filter_map(|f| f["rank"].as_u64()).collect();
+    assert_eq!(ranks, [0], "that of the snapshot");
     let processes = info["processes"].as_array().unwrap();
     assert_eq!(processes.iter().map(|p| p["pid"].as_u64().unwrap()).collect::<Vec<_>>(), [3, 4]);
     let first = &processes[0]["cores"][0];

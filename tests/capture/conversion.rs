@@ -163,3 +163,24 @@ fn without_the_tool_the_explorer_says_the_command() {
     let failure = app.app.failure().unwrap();
     assert!(failure.message.contains("neuron-explorer view -d"), "{}", failure.message);
 }
+
+#[test]
+fn the_explorer_offers_to_convert_and_opens_the_result() {
+    let home = Tree::new();
+    let (capture, tool) = (capture(), tool(&profile(&home), ""));
+    let dir = capture.path().to_str().unwrap();
+    let render = |keys: &str| {
+        let output = run(home.path(), &["render", dir, "--size", "80x24", "--keys", keys], Some(tool.path()));
+        (output.status.code(), text(&output.stdout).to_owned())
+    };
+    let (status, offer) = render("");
+    assert_eq!(status, Some(0));
+    assert!(offer.contains("has to be converted by neuron-explorer first"), "{offer}");
+    assert!(offer.contains("convert it now") && offer.contains("neuron-explorer view -d"), "{offer}");
+    assert_eq!(runs(&tool), 0, "only when asked to");
+    let (_, opened) = render("<Enter>");
+    assert!(opened.contains(" made ") && opened.contains("TensMat"), "{opened}");
+    let (_, again) = render("");
+    assert!(again.contains("TensMat"), "what was made of it is opened at once: {again}");
+    assert_eq!(runs(&tool), 1);
+}

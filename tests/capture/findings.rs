@@ -159,8 +159,14 @@ fn a_trace_of_several_programs_says_so() {
     trace.more_executions = vec![(other, end, end + (end - start))];
     let tree = Tree::new().with("s.ntff", trace.bytes()).with("a.neff", neff(6, 7));
     let (severity, code, _, message) = one(&tree);
-    assert_eq!((severity, code), (Severity::Warning, "several-executions"));
+    assert_eq!((severity, code), (Severity::Warning, "several-programs"));
     assert_says(&message, &["2 executions of 2 programs", "convert"]);
+
+    trace.more_executions[0].0 = trace.uuid;
+    let tree = Tree::new().with("s.ntff", trace.bytes()).with("a.neff", neff(6, 7));
+    let (severity, code, _, message) = one(&tree);
+    assert_eq!((severity, code), (Severity::Note, "several-executions"));
+    assert_says(&message, &["2 executions of its program"]);
 }
 
 #[test]

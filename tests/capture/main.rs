@@ -4,6 +4,7 @@
 
 mod commands;
 mod conversion;
+mod explorer;
 mod findings;
 #[allow(dead_code)]
 #[path = "../raw/sample.rs"]

@@ -198,3 +198,44 @@ fn what_holds_nothing_says_what_was_looked_for() {
         assert!(problem.message.contains(said), "{name}: {}", problem.message);
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn damaged_heads_are_errors_or_bounded(
+        version in 4_u8..=6,
+        damage in proptest::collection::vec((128_usize..2000, proptest::prelude::any::<u8>()), 1..20),
+    ) {
+        let mut bytes = ntff(version, 7);
+        for (at, byte) in damage {
+            if let Some(old) = bytes.get_mut(at) {
+                *old = byte;
+            }
+        }
+        if let Ok(head) = Head::read(std::io::Cursor::new(&bytes), bytes.len() as u64) {
+            proptest::prop_assert!(head.cores.len() <= 4096 && head.neff_name.len() <= 3 * 4096);
+        }
+    }
+}
+
+#[test]
+fn heads_of_the_corpus_say_what_whole_traces_say() {
+    let corpus = std::env::var("NEURON_SCOPE_CORPUS").unwrap_or_else(|_| "../shared/corpus".into());
+    let Ok(survey) = survey(&std::path::Path::new(&corpus).join("neuron")) else {
+        println!("skipped: there is no corpus");
+        return;
+    };
+    assert!(survey.capture.traces.len() >= 13);
+    for trace in &survey.capture.traces {
+        let head = trace.head.as_ref().unwrap();
+        let whole = Ntff::open(&trace.path).unwrap();
+        assert_eq!((head.version, &head.uuid, &head.neff_name), (whole.version, &whole.uuid, &whole.neff_name));
+        let cores: Vec<_> = head.cores.iter().map(|core| (&core.name, core.device, core.index)).collect();
+        let expected: Vec<_> = whole.cores.iter().map(|core| (&core.name, core.device, core.index)).collect();
+        assert_eq!(cores, expected, "{}", trace.path.display());
+        assert_eq!(head.bytes, head.needed_bytes, "{}: the data area is tiled", trace.path.display());
+        let program = trace.program.as_ref().unwrap();
+        assert_eq!(program.rule, Rule::Uuid, "{}", trace.path.display());
+    }
+    let checked = survey.capture.check();
+    assert!(checked.is_empty(), "{checked:?}");
+}

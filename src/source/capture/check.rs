@@ -68,18 +68,23 @@ impl Capture {
             ));
         }
         findings.extend(mismatch(trace, head));
-        let several = head.compilations().len();
-        if several > 1 || head.executions.len() > 1 {
+        let (programs, executions) = (head.compilations().len(), head.executions.len());
+        if programs > 1 {
             findings.push(about(
                 Severity::Warning,
-                "several-executions",
+                "several-programs",
                 format!(
-                    "the trace spans {} executions of {} programs; it is shown as far as it can be told apart, with \
-                     the names of one program",
-                    head.executions.len().max(1),
-                    several.max(1)
+                    "the trace spans {executions} executions of {programs} programs; it is shown as far as it can be told \
+                     apart, with the names of one program"
                 ),
                 "If something is missing, convert it: neuron-scope convert DIR",
+            ));
+        } else if executions > 1 {
+            findings.push(about(
+                Severity::Note,
+                "several-executions",
+                format!("the trace spans {executions} executions of its program, which are on one axis"),
+                "",
             ));
         }
         if head.bytes > VENDOR_LIMIT {

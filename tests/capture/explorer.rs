@@ -1,0 +1,66 @@
+//! Captures in the explorer: the list to choose from, what is said on opening.
+
+use neuron_scope::app::Start;
+use neuron_scope::app::headless::{Headless, text};
+use neuron_scope::app::keymap::parse_script;
+use neuron_scope::source::discover;
+use neuron_scope::term::color::Depth;
+use neuron_scope::ui::look::Look;
+
+use crate::{Tree, neff, ntff};
+
+fn open(tree: &Tree, keys: &str) -> Headless {
+    let look = Look { plain: true, ..Look::default() };
+    let mut app = Headless::new(Start { look, ..Start::default() }, (80, 24), Depth::None);
+    app.open(discover(tree.path()).unwrap());
+    for key in parse_script(keys).unwrap() {
+        app.press(key);
+    }
+    app
+}
+
+fn screen(app: &Headless) -> String {
+    text(app.buffer(), false)
+}
+
+fn said(app: &Headless) -> String {
+    app.app.message().map(|m| m.text.clone()).unwrap_or_default()
+}
+
+fn capture() -> Tree {
+    Tree::new()
+        .with("i-0a_pid_3/t/neff_12.neff", neff(6, 1))
+        .with("i-0a_pid_3/t/12_instid_0_vnc_0.ntff", ntff(6, 1))
+        .with("i-0a_pid_3/t/12_instid_0_vnc_1.ntff", ntff(6, 2))
+        .with("i-0a_pid_4/t/profile_rank_2_exec_5.ntff", ntff(6, 3))
+}
+
+#[test]
+fn the_tree_is_there_to_choose_from() {
+    let shown = screen(&open(&capture(), ""));
+    for line in ["pid 3 / nc 0 / 12 ", "pid 3 / nc 1 / 12 ", "pid 4 / profile / rank 2 / exec 5 "] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.contains("of neff_12.neff") && shown.contains("program not found"), "{shown}");
+}
+
+#[test]
+fn what_failed_is_said_on_opening() {
+    let sound = open(&capture(), "<Enter>");
+    assert_eq!(said(&sound), "");
+    assert!(screen(&sound).contains("pid 3 / nc 0 / 12"));
+    let other = open(&capture(), "<Down><Enter>");
+    assert!(said(&other).starts_with("!: ") && said(&other).contains("not the one that ran"), "{}", said(&other));
+    let first = &other.app.warnings()[0];
+    assert!(first.failed && first.text.contains("ERROR_PROCESS_INCOMPLETE"), "{first:?}");
+    let without = open(&capture(), "<Down><Down><Enter>");
+    assert!(said(&without).contains("not found"), "{}", said(&without));
+}
+
+#[test]
+fn a_core_that_was_not_captured_is_told_with_the_others() {
+    let tree = capture().with("i-0a_pid_3/t/12_instid_0_vnc_4.ntff", ntff(6, 1));
+    let app = open(&tree, "<Enter>");
+    let kinds: Vec<String> = app.app.warnings().into_iter().map(|warning| warning.kind).collect();
+    assert!(kinds.contains(&"core not captured".to_owned()), "{kinds:?}");
+}
