@@ -13,7 +13,7 @@ use crate::model::time::format_duration;
 use crate::query::tracks::{Kind, leaves};
 use crate::source::capture::Capture;
 use crate::source::{Format, Found, Opening, open};
-use crate::store::{Problem, ProfileKind, Store};
+use crate::store::{Problem, ProfileKind, Store, flag};
 use crate::term::text::escape;
 
 /// Arguments of `info`.
@@ -150,6 +150,15 @@ impl Info {
     }
 }
 
+/// How many events of each table lie outside the measured execution, where any do.
+fn outside(store: &Store) -> impl Iterator<Item = (String, Value)> + '_ {
+    let counts = store.events.iter().map(|table| {
+        let count = table.flags.iter().filter(|flags| **flags & flag::OUTSIDE != 0).count();
+        (table.name.clone(), count)
+    });
+    counts.filter(|(_, count)| *count > 0).map(|(name, count)| (name, count.into()))
+}
+
 fn profile_json(store: &Store) -> Value {
     let tables: serde_json::Map<String, Value> = store.tables.iter().map(|t| (t.name.clone(), t.rows.into())).collect();
     let tracks = leaves(store)
@@ -164,6 +173,7 @@ fn profile_json(store: &Store) -> Value {
         "start_ns": store.range.map(|r| r.0),
         "end_ns": store.range.map(|r| r.1),
         "tables": tables,
+        "outside": outside(store).collect::<serde_json::Map<String, Value>>(),
         "tracks": tracks.collect::<Vec<_>>(),
         "dependencies": store.graph.as_ref().map(crate::store::Graph::edges),
         "warnings": warnings(store),
@@ -194,9 +204,12 @@ fn profile_text(store: &Store) -> String {
         let file = problem.path.file_name().unwrap_or(problem.path.as_os_str()).to_string_lossy();
         let _ = writeln!(out, "  ! {}: {}", escape(&file), escape(&problem.message));
     }
+    let outside: serde_json::Map<String, Value> = outside(store).collect();
     let _ = writeln!(out, "\n  tables");
     for table in &store.tables {
-        let _ = writeln!(out, "  {:>14}  {}", format_count(table.rows), escape(&table.name));
+        let beyond = outside.get(&table.name).and_then(Value::as_u64).map(format_count);
+        let note = beyond.map_or_else(String::new, |n| format!("  ({n} outside the measured execution)"));
+        let _ = writeln!(out, "  {:>14}  {}{note}", format_count(table.rows), escape(&table.name));
     }
     if let Some(graph) = &store.graph {
         let _ = writeln!(out, "  {:>14}  dependencies between events", format_count(graph.edges() as u64));

@@ -73,7 +73,7 @@ fn questions_about_a_capture_are_answered() {
     let profile = &info["profiles"][0];
     assert_eq!((&profile["format"], &profile["kind"]), (&"ntff".into(), &"device".into()));
     assert_eq!((&profile["start_ns"], &profile["end_ns"]), (&2000.into(), &9999.into()));
-    assert_eq!(profile["tables"]["Instruction"], 5);
+    assert_eq!((&profile["tables"]["Instruction"], &profile["outside"]["Instruction"]), (&5.into(), &2.into()));
 
     let found = json(&["search", capture, "opcode=MATMUL duration>400ns", "--json", "--fields"]);
     assert_eq!(found["total"], 1);
