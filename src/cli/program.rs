@@ -1,16 +1,19 @@
-//! `--neff FILE`: the program of a raw capture that has it elsewhere.
+//! `--neff FILE`, `--merge`: the program of a raw capture that has it elsewhere, and several captures at once.
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{Found, Survey, survey, with_program};
+use crate::source::{Found, Survey, merged, survey, with_program};
 use crate::store::Problem;
 
-/// The program of a raw capture.
+/// How raw captures are opened.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ProgramArg {
     /// The NEFF that ran, for a raw capture (.ntff) that does not have it beside it
     #[arg(short = 'n', long, value_name = "FILE")]
     pub neff: Option<PathBuf>,
+    /// Show the raw captures of one run (its cores or ranks) together, on one time axis
+    #[arg(long)]
+    pub merge: bool,
 }
 
 impl ProgramArg {
@@ -28,9 +31,12 @@ impl ProgramArg {
             survey.problems.iter().for_each(super::complain_of);
             found.extend(survey.found);
         }
-        match &self.neff {
-            Some(neff) => with_program(found, neff),
-            None => Ok(found),
+        if let Some(neff) = &self.neff {
+            found = with_program(found, neff)?;
+        }
+        match (self.merge, paths) {
+            (true, [root, ..]) => Ok(vec![merged(found, root)?]),
+            _ => Ok(found),
         }
     }
 
@@ -39,11 +45,14 @@ impl ProgramArg {
     /// # Errors
     /// Says why the path could not be read, or why the NEFF belongs to nothing there.
     pub fn survey(&self, path: &Path) -> Result<Survey, Problem> {
-        let survey = survey(path)?;
-        match &self.neff {
-            Some(neff) => survey.with_program(neff),
-            None => Ok(survey),
+        let mut survey = survey(path)?;
+        if let Some(neff) = &self.neff {
+            survey = survey.with_program(neff)?;
         }
+        if self.merge {
+            survey.found = vec![merged(survey.found, path)?];
+        }
+        Ok(survey)
     }
 
     /// The profiles that one path holds.

@@ -157,7 +157,14 @@ fn raw(trace: &Trace) -> Found {
         _ => Format::Raw,
     };
     let neff = trace.program.as_ref().map(|program| program.path.clone());
-    Found { name: trace.label.clone(), path: trace.path.clone(), format, kind: ProfileKind::Device, neff }
+    Found {
+        name: trace.label.clone(),
+        path: trace.path.clone(),
+        format,
+        kind: ProfileKind::Device,
+        neff,
+        others: vec![],
+    }
 }
 
 /// The system profile of a capture directory: what was made of it before, or else what there is to convert.
@@ -171,7 +178,7 @@ fn system(directory: &Path) -> Vec<Found> {
     }
     let name = format!("{} / system", name_of(directory));
     let path = directory.to_path_buf();
-    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None }]
+    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None, others: vec![] }]
 }
 
 /// Gives the raw capture among `found` the program that ran.
@@ -192,6 +199,25 @@ pub fn with_program(mut found: Vec<Found>, neff: &Path) -> Result<Vec<Found>, Pr
     Ok(found)
 }
 
+/// The raw captures among `found` as one, in the order in which they are there.
+///
+/// # Errors
+/// Says so where there are not at least two.
+pub fn merged(found: Vec<Found>, root: &Path) -> Result<Found, Problem> {
+    let mut captures = found.into_iter().filter(|found| found.format == Format::Raw);
+    let Some(mut first) = captures.next() else {
+        let message = "holds no raw capture (.ntff) to show together with others".into();
+        return Err(Problem { path: root.to_path_buf(), message });
+    };
+    first.others = captures.map(|found| (found.path, found.neff)).collect();
+    if first.others.is_empty() {
+        let message = "is the only raw capture; name those that are to be shown together".into();
+        return Err(Problem { path: first.path, message });
+    }
+    first.name = format!("{} and {} more", first.name, first.others.len());
+    Ok(first)
+}
+
 /// The profile that a directory itself is, if it is one.
 fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     let tables = files::list(directory)?;
@@ -201,7 +227,7 @@ fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     let kind =
         if tables.keys().any(|t| t.starts_with("SystemProfile")) { ProfileKind::System } else { ProfileKind::Device };
     let (name, path) = (name_of(directory), directory.to_path_buf());
-    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None }))
+    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None, others: vec![] }))
 }
 
 fn is_json(name: &str) -> bool {
@@ -216,6 +242,7 @@ fn json_profile(path: &Path) -> Option<Found> {
         format: Format::LegacyJson,
         kind: ProfileKind::Device,
         neff: None,
+        others: vec![],
     })
 }
 

@@ -56,6 +56,8 @@ pub struct Found {
     pub kind: ProfileKind,
     /// The program that ran, for a raw capture that has it beside it or was given it.
     pub neff: Option<PathBuf>,
+    /// Other raw captures that are shown with it on one time axis, each with its program.
+    pub others: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
 /// How far the opening of a profile is.
@@ -95,7 +97,7 @@ impl Opening<'_> {
     }
 }
 
-pub use discover::{Survey, discover, survey, with_program};
+pub use discover::{Survey, discover, merged, survey, with_program};
 
 /// Reads and indexes a profile, from its cache where that is still true.
 ///
@@ -107,12 +109,13 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     let fingerprint = Fingerprint::of_both(&found.path, found.neff.as_deref());
     let cached_rows = || -> Option<Arc<dyn Rows>> {
         match found.format {
+            _ if !found.others.is_empty() => None,
             Format::Parquet => Some(parquet::rows_of(&found.path)),
             Format::Raw => Some(raw::store::rows_of(found)),
             Format::LegacyJson | Format::Vendor => None,
         }
     };
-    let cacheable = matches!(found.format, Format::Parquet | Format::Raw);
+    let cacheable = matches!(found.format, Format::Parquet | Format::Raw) && found.others.is_empty();
     if let (Some(directory), Some(fingerprint)) = (opening.cache, &fingerprint)
         && let Some(rows) = cached_rows()
         && let Some(store) = cache::load(fingerprint, directory, rows)

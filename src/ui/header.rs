@@ -67,7 +67,7 @@ impl Header<'_> {
         let mut pieces = vec![
             Piece { text: "neuron-scope".into(), style: dim, rank: 9, right: false },
             Piece { text: text::truncate(self.name, 40), style: bold, rank: 0, right: false },
-            Piece { text: format!("LNC{}", self.cores).into(), style: plain, rank: 5, right: false },
+            Piece { text: cores_text(self.cores).into(), style: plain, rank: 5, right: false },
             Piece { text: us(format_duration(self.whole.length())).into(), style: plain, rank: 4, right: false },
             Piece { text: "window".into(), style: dim, rank: 8, right: true },
             Piece { text: span.into(), style: plain, rank: 1, right: true },
@@ -186,4 +186,8 @@ fn line(area: Rect, mut pieces: Vec<Piece>, buffer: &mut Buffer) {
     };
     draw(area.x + 1, &left);
     draw(area.right().saturating_sub(width(&right) as u16 + 1).max(area.x), &right);
+}
+/// A logical core has at most two physical ones; more are of several captures.
+fn cores_text(cores: usize) -> String {
+    if cores > 2 { format!("{cores} cores") } else { format!("LNC{cores}") }
 }

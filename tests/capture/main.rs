@@ -6,6 +6,7 @@ mod commands;
 mod conversion;
 mod explorer;
 mod findings;
+mod merging;
 #[allow(dead_code)]
 #[path = "../raw/sample.rs"]
 mod sample;

@@ -111,6 +111,7 @@ pub fn trace(version: u8) -> Trace {
     Trace {
         version,
         uuid: UUID,
+        instance_id: "",
         instance_type: if version == 4 { "trn1.2xlarge" } else { "trn2.3xlarge" },
         cores: vec![core],
         execution: dynamic.then_some((ZERO, ZERO + LENGTH)),

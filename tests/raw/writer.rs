@@ -172,6 +172,8 @@ pub struct Trace {
     pub version: u8,
     pub uuid: [u8; 16],
     pub instance_type: &'static str,
+    /// The machine; `i-secret` where empty.
+    pub instance_id: &'static str,
     pub cores: Vec<Core>,
     pub execution: Option<(u64, u64)>,
     /// Further executions, each with the program that ran.
@@ -208,7 +210,8 @@ impl Trace {
         for section in top_sections {
             top = top.message(16, section);
         }
-        top = top.text(17, "i-secret").number(18, 4242);
+        let instance = if self.instance_id.is_empty() { "i-secret" } else { self.instance_id };
+        top = top.text(17, instance).number(18, 4242);
         let mut file = vec![self.version];
         file.extend(&(top.0.len() as u64).to_le_bytes()[..7]);
         file.resize(128, 0xee);

@@ -22,6 +22,22 @@ impl RawCapture {
             );
             doubts.push((message, "Several Programs"));
         }
+        for (at, merged) in self.merged.iter().enumerate() {
+            let last = self.merged.get(at + 1).map_or(self.cores.len(), |next| next.first_core).saturating_sub(1);
+            let name = merged.path.file_name().unwrap_or_default().to_string_lossy();
+            let place = match merged.kept_distance {
+                true => "placed by the clock of the device",
+                false => {
+                    "moved so that its measured execution starts with the first one's, because they counted on different \
+                     clocks or ran more than a second apart: distances between the two say nothing"
+                }
+            };
+            let cores = match merged.first_core {
+                first if first >= last => format!("nc{first} is of"),
+                first => format!("nc{first} to nc{last} are of"),
+            };
+            doubts.push((format!("{cores} {name}, {place}"), "Merged"));
+        }
         // The Tensor Engine of each core waits for the next execution when the capture ends.
         for (pcore_idx, core) in self.cores.iter().enumerate() {
             let unfinished = self.unfinished.iter().filter(|row| usize::from(row.pcore_idx) == pcore_idx).count();

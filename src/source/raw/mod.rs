@@ -5,6 +5,7 @@ mod chip;
 mod dma;
 mod doubts;
 mod edges;
+mod merge;
 mod plans;
 mod rows;
 mod series;
@@ -113,10 +114,25 @@ pub struct RawCapture {
     pub memory: Vec<RawMemoryUse>,
     /// Where semaphore records are missing (likely).
     pub gaps: Vec<RawGap>,
+    /// The captures that were added to it.
+    pub merged: Vec<Merged>,
+    /// The zero of time on the clock of the device.
+    zero_ps: i64,
     /// Names of semaphores per core.
     semaphore_names: Vec<super::neff::isa::SemaphoreNames>,
     /// What could not be read or is doubtful, in plain words.
     pub problems: Vec<String>,
+}
+
+/// A capture that was added to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// Its file.
+    pub path: std::path::PathBuf,
+    /// The first of its cores.
+    pub first_core: usize,
+    /// Whether its distance in time from the first one is known.
+    pub kept_distance: bool,
 }
 
 impl RawCapture {
@@ -224,7 +240,7 @@ impl RawCapture {
     }
 
     fn describe(ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) -> RawCapture {
-        let mut capture = RawCapture { private: ntff.private.clone(), ..RawCapture::default() };
+        let mut capture = RawCapture { private: ntff.private.clone(), zero_ps: time.zero_ps, ..RawCapture::default() };
         capture.problems.extend(ntff.problems.iter().cloned());
         capture.cores = ntff
             .cores

@@ -6,6 +6,7 @@ mod events;
 mod rows;
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::rows::{Node, Times};
@@ -46,16 +47,37 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
 
 /// Reads a capture, and says what could not be read of its program. `step` is told what is done, and may give up.
 fn read(found: &Found, step: &dyn Fn(u64, &str) -> Result<(), Problem>) -> Result<(RawCapture, Vec<Problem>), Problem> {
-    step(0, "reading the capture")?;
-    let ntff = Ntff::open(&found.path).map_err(|fault| fault.problem(&found.path))?;
-    step(1, "reading the program")?;
     let mut problems = vec![];
-    let neff = found.neff.as_deref().and_then(|path| {
+    let mut capture = read_one(&found.path, found.neff.as_deref(), step, &mut problems)?;
+    for (path, neff) in &found.others {
+        match read_one(path, neff.as_deref(), step, &mut problems) {
+            Ok(other) => {
+                let first = capture.cores.len();
+                let kept = capture.append(other);
+                capture.merged.push(super::Merged { path: path.clone(), first_core: first, kept_distance: kept });
+            }
+            Err(problem) if problem.path == *path => problems.push(problem),
+            Err(cancelled) => return Err(cancelled),
+        }
+    }
+    Ok((capture, problems))
+}
+
+fn read_one(
+    path: &Path,
+    neff: Option<&Path>,
+    step: &dyn Fn(u64, &str) -> Result<(), Problem>,
+    problems: &mut Vec<Problem>,
+) -> Result<RawCapture, Problem> {
+    step(0, "reading the capture")?;
+    let ntff = Ntff::open(path).map_err(|fault| fault.problem(path))?;
+    step(1, "reading the program")?;
+    let neff = neff.and_then(|path| {
         let read = Neff::open(path).map_err(|fault| fault.problem(path));
         read.map_err(|problem| problems.push(problem)).ok()
     });
     step(2, "joining the two")?;
-    Ok((RawCapture::join(&ntff, neff.as_ref()), problems))
+    Ok(RawCapture::join(&ntff, neff.as_ref()))
 }
 
 /// Rows of a capture whose index comes from the cache: it is read once the first row is asked for.
