@@ -158,6 +158,13 @@ impl Blame {
         spans.max_by_key(|s| part(s)).filter(|s| part(s) > 0).map(|s| s.blamed)
     }
 
+    /// Nanoseconds of a window that are blamed on something, by its position in [`Blame::blamed`].
+    #[must_use]
+    pub fn part(&self, window: Window, blamed: u16) -> u64 {
+        let own = self.within(window).iter().filter(|s| s.blamed == blamed);
+        own.map(|s| length(s.start.max(window.start), s.end.min(window.end))).sum()
+    }
+
     /// What holds the track back in most of the idle time of a column, as [`Blame::main`]; `None` where it works, or
     /// nothing was issued.
     #[must_use]

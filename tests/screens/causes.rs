@@ -147,7 +147,13 @@ fn blame_follows_the_window_and_goes_away() {
     assert!(whole.of_window && app.app.panes.focused().is_none());
     press(&mut app, "wwww");
     assert_ne!(app.app.causes.report.as_ref().unwrap().entries, whole.entries);
-    press(&mut app, "tb");
+    // One cause alone, and all again.
+    press(&mut app, "<Space>r<Enter>");
+    assert!(said(&app).starts_with("only ") && said(&app).ends_with(" is shown below the engines"), "{}", said(&app));
+    assert!(app.app.causes.report.as_ref().unwrap().title.contains("; shown is "));
+    press(&mut app, "<Enter>");
+    assert_eq!(said(&app), "all causes are shown");
+    press(&mut app, "<Esc>tb");
     assert_eq!(rows(&app), 0);
     assert!(app.app.causes.report.is_none());
 }

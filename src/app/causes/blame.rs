@@ -9,12 +9,13 @@ use crate::app::App;
 use crate::app::effect::Effect;
 use crate::app::jobs::Job;
 use crate::app::panes::PaneKind;
-use crate::model::Window;
 use crate::model::time::format_duration;
+use crate::model::{Window, length};
 use crate::query::blame::Blame;
 use crate::query::causes::Asking;
 use crate::query::locate::idle_track;
 use crate::query::tracks::Tree;
+use crate::ui::blame::Legend;
 
 /// The idle time of a track, explained.
 pub struct TrackBlame {
@@ -44,6 +45,10 @@ impl Scope {
 pub struct Blames {
     /// Whether what it waited for is shown in lines of their own.
     pub on: bool,
+    /// The one cause that those lines show, where it is only one.
+    only: Option<String>,
+    /// Letters for causes, those of most time first.
+    letters: BTreeMap<String, char>,
     /// By the key of the track; empty until it has been found out.
     tracks: BTreeMap<String, Arc<TrackBlame>>,
     /// What `tracks` hold.
@@ -52,7 +57,27 @@ pub struct Blames {
     soon: Option<Scope>,
 }
 
+/// A letter for each cause; the last one stands for all that are left.
+fn letters(tracks: &BTreeMap<String, Arc<TrackBlame>>) -> BTreeMap<String, char> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for blame in tracks.values().map(|found| &found.blame) {
+        for span in &blame.spans {
+            *sums.entry(&blame.texts[usize::from(span.blamed)]).or_default() += length(span.start, span.end);
+        }
+    }
+    let mut order: Vec<(&str, u64)> = sums.into_iter().collect();
+    order.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let all = ('a'..='z').chain(std::iter::repeat('?'));
+    order.into_iter().zip(all).map(|((text, _), letter)| (text.to_owned(), letter)).collect()
+}
+
 impl Blames {
+    /// How causes are told apart in the lines.
+    #[must_use]
+    pub fn legend(&self) -> Legend<'_> {
+        Legend { letters: Some(&self.letters), only: self.only.as_deref() }
+    }
+
     /// The idle time of a track, explained as far as that has been wanted.
     #[must_use]
     pub fn of(&self, key: &str) -> Option<&Blame> {
@@ -65,6 +90,7 @@ impl App {
     pub(crate) fn set_blame(&mut self, on: bool) {
         self.causes.blames.on = on;
         if !on {
+            self.causes.blames.only = None;
             self.scene.arrangement.blamed.clear();
             self.scene.rearrange();
             if self.causes.report.as_ref().is_some_and(|r| r.of_window) {
@@ -127,11 +153,12 @@ impl App {
                 let blame = Blame::of_gaps(&asking, lane, scope.window, scope.least);
                 tracks.insert(node.key.clone(), Arc::new(TrackBlame { name: node.full.clone(), blame }));
             }
+            let letters = letters(&tracks);
             reporter.answer(move |app| {
                 app.causes.blames.soon = None;
                 if Arc::ptr_eq(&store, &app.scene.store) {
                     app.causes.idle.extend(idle);
-                    app.causes.blames.tracks = tracks;
+                    (app.causes.blames.tracks, app.causes.blames.letters) = (tracks, letters);
                     app.causes.blames.known = Some(scope);
                     if app.causes.blames.on {
                         app.show_blames();
@@ -165,28 +192,50 @@ impl App {
     /// What the idle time of each engine in the window is blamed on.
     fn blame_totals(&self) -> Report {
         let window = self.scene.view.window();
-        let mut report = Report::new(format!("what idle time waited for, in {}", format_duration(window.length())));
+        let mut title = format!("what idle time waited for, in {}", format_duration(window.length()));
+        if let Some(only) = &self.causes.blames.only {
+            title += &format!("; shown is {only}");
+        }
+        let mut report = Report::new(title);
         report.of_window = true;
         let shown = self.scene.rows.iter().map(|r| &self.scene.tree.node(r.node).key);
         for found in shown.filter_map(|key| self.causes.blames.tracks.get(key)) {
-            add_shares(&mut report, found, window);
+            self.add_shares(&mut report, found, window);
         }
         report
     }
-}
 
-fn add_shares(report: &mut Report, found: &TrackBlame, window: Window) {
-    let shares = found.blame.shares(window);
-    let idle: u64 = shares.iter().map(|s| s.ns).sum();
-    let part = idle as f64 * 100.0 / window.length().max(1) as f64;
-    report.heading(format!("{}: idle {} ({part:.0}% of the window)", found.name, format_duration(idle)));
-    for share in shares {
-        let text = found.blame.texts.get(usize::from(share.blamed)).map_or("", String::as_str);
-        let parts = vec![
-            Part::number(format_duration(share.ns), Tone::Value),
-            Part::number(format!("{:.1}%", share.share * 100.0), Tone::Dim),
-            Part::new(text, Tone::Plain),
-        ];
-        report.line(None, parts);
+    fn add_shares(&self, report: &mut Report, found: &TrackBlame, window: Window) {
+        let (blame, legend) = (&found.blame, self.causes.blames.legend());
+        let shares = blame.shares(window);
+        let idle: u64 = shares.iter().map(|s| s.ns).sum();
+        let part = idle as f64 * 100.0 / window.length().max(1) as f64;
+        report.heading(format!("{}: idle {} ({part:.0}% of the window)", found.name, format_duration(idle)));
+        for share in shares {
+            let at = usize::from(share.blamed);
+            let (Some(blamed), Some(text)) = (blame.blamed.get(at), blame.texts.get(at)) else { continue };
+            let (sign, color) = legend.sign(blamed, text, &self.look);
+            let parts = vec![
+                Part::number(format_duration(share.ns), Tone::Value),
+                Part::number(format!("{:.1}%", share.share * 100.0), Tone::Dim),
+                Part::new(sign, Tone::Colored(color)),
+                Part::new(text, Tone::Plain),
+            ];
+            report.cause(text, parts);
+        }
+    }
+
+    /// Shows in the lines below the engines only one cause, or all again where that is what is shown.
+    pub(crate) fn show_only(&mut self, cause: &str) {
+        let only = &mut self.causes.blames.only;
+        *only = if only.as_deref() == Some(cause) { None } else { Some(cause.to_owned()) };
+        match only {
+            Some(cause) => {
+                let said = format!("only {cause} is shown below the engines");
+                self.say(said);
+            }
+            None => self.say("all causes are shown"),
+        }
+        self.seen = None;
     }
 }

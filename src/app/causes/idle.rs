@@ -33,7 +33,13 @@ impl App {
                 let shares = found.shares(grid.window());
                 // What it waited for says more than that nothing was issued.
                 let waits = |s: &&Share| found.blamed.get(usize::from(s.blamed)) != Some(&Blamed::Nothing);
-                if let Some(most) = shares.iter().find(waits).or(shares.first()) {
+                let only = self.causes.blames.legend().only;
+                let is_only = |s: &&Share| found.texts.get(usize::from(s.blamed)).map(String::as_str) == only;
+                let most = match only {
+                    Some(_) => shares.iter().find(is_only),
+                    None => shares.iter().find(waits).or(shares.first()),
+                };
+                if let Some(most) = most {
                     let name = found.texts.get(usize::from(most.blamed)).map_or("", String::as_str);
                     let percent = format!(" {:.0}%", most.share * 100.0);
                     let room = usize::from(names.width.saturating_sub(4)).saturating_sub(percent.len());
@@ -41,7 +47,7 @@ impl App {
                     let style = Style::new().fg(self.look.theme.dim).bg(ground);
                     buffer.set_string(names.x + 3, names.y, format!("{name}{percent}"), style);
                 }
-                blame::draw(found, grid, self.regions.timed(line), buffer, &self.look);
+                blame::draw(found, self.causes.blames.legend(), grid, self.regions.timed(line), buffer, &self.look);
             }
         }
     }

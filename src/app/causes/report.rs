@@ -1,5 +1,7 @@
 //! Lists about causes, as the Causes pane shows them.
 
+use ratatui::style::Color;
+
 use crate::app::scene::Selection;
 use crate::query::causes::Actor;
 use crate::query::chain::PieceKind;
@@ -22,6 +24,8 @@ pub enum Tone {
     Value,
     /// A kind of piece.
     Piece(PieceKind),
+    /// A colour that means something on the timeline.
+    Colored(Color),
 }
 
 /// A part of a line; as in the file, it is made safe when drawn.
@@ -54,6 +58,8 @@ pub struct Entry {
     pub parts: Vec<Part>,
     /// What can be gone to from here.
     pub target: Option<Actor>,
+    /// A cause of idle time that it is about.
+    pub cause: Option<String>,
 }
 
 /// A list.
@@ -81,18 +87,23 @@ impl Report {
 
     /// Adds a heading.
     pub fn heading(&mut self, text: impl Into<String>) {
-        self.entries.push(Entry { parts: vec![Part::new(text, Tone::Heading)], target: None });
+        self.entries.push(Entry { parts: vec![Part::new(text, Tone::Heading)], ..Entry::default() });
     }
 
     /// Adds a line of text.
     pub fn text(&mut self, text: impl Into<String>, tone: Tone) {
-        self.entries.push(Entry { parts: vec![Part::new(text, tone)], target: None });
+        self.entries.push(Entry { parts: vec![Part::new(text, tone)], ..Entry::default() });
     }
 
     /// Adds a line, unless there are too many.
     pub fn line(&mut self, target: Option<Actor>, parts: Vec<Part>) {
         if self.entries.len() < MOST_LINES {
-            self.entries.push(Entry { parts, target });
+            self.entries.push(Entry { parts, target, cause: None });
         }
+    }
+
+    /// Adds a line about a cause of idle time.
+    pub fn cause(&mut self, cause: &str, parts: Vec<Part>) {
+        self.entries.push(Entry { parts, target: None, cause: Some(cause.to_owned()) });
     }
 }

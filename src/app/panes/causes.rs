@@ -31,6 +31,7 @@ fn color(tone: Tone, theme: &Theme) -> Option<Color> {
         Tone::Dim => theme.dim,
         Tone::Heading => theme.title,
         Tone::Value => theme.value,
+        Tone::Colored(color) => color,
         Tone::Piece(kind) => match kind {
             PieceKind::Compute => theme.flow,
             PieceKind::Transfer => theme.transfer,
@@ -49,7 +50,12 @@ impl CausesPane {
     }
 
     fn open(&self, app: &mut App) {
-        let target = app.causes.report.as_ref().and_then(|r| r.entries.get(self.selected)?.target);
+        let entry = app.causes.report.as_ref().and_then(|r| r.entries.get(self.selected));
+        if let Some(cause) = entry.and_then(|entry| entry.cause.clone()) {
+            app.show_only(&cause);
+            return;
+        }
+        let target = entry.and_then(|entry| entry.target);
         let event = target.and_then(|actor| Some(app.asking()?.event(actor)));
         match event {
             Some(event) => crate::app::update::events::visit(app, event),
@@ -85,7 +91,9 @@ impl Pane for CausesPane {
         let title = report.map(about).unwrap_or_default();
         if title != self.title {
             // The first line that leads somewhere.
-            self.selected = report.and_then(|r| r.entries.iter().position(|e| e.target.is_some())).unwrap_or(0);
+            self.selected = report
+                .and_then(|r| r.entries.iter().position(|e| e.target.is_some() || e.cause.is_some()))
+                .unwrap_or(0);
             self.title = title;
             self.top.set(0);
         }
