@@ -126,8 +126,8 @@ impl Slices<'_> {
         }
         match emphasis {
             Emphasis::None => None,
-            Emphasis::Selected => Some(["<", ">", "@"]),
-            Emphasis::Match | Emphasis::CurrentMatch | Emphasis::SameName => Some(["(", ")", "o"]),
+            Emphasis::Selected | Emphasis::CurrentMatch => Some(["<", ">", "@"]),
+            Emphasis::Match | Emphasis::SameName => Some(["(", ")", "o"]),
             _ => Some(["{", "}", "+"]),
         }
     }
