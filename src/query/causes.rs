@@ -365,7 +365,9 @@ impl<'a> Asking<'a> {
     pub(super) fn arrives(&self, how: &How, actor: Actor) -> bool {
         match (how, actor) {
             (How::Semaphore { condition, .. }, Actor::Instruction(e)) => {
-                self.index.spec(e).sync.waits.iter().any(|c| c.sync == condition.sync)
+                let sync = &self.index.spec(e).sync;
+                let raises = sync.updates.iter().any(|u| u.sync == condition.sync);
+                !raises && sync.waits.iter().any(|c| c.sync == condition.sync)
             }
             _ => false,
         }

@@ -119,7 +119,7 @@ impl Asking<'_> {
         }
         let before = own.before.and_then(|b| self.index.collectives.list.get(b as usize));
         if let Some(before) = before.filter(|b| b.end <= own.start) {
-            let (how, actor) = (How::Queued, Some(Actor::Other(before.event)));
+            let (how, actor) = (How::Order, Some(Actor::Other(before.event)));
             found.causes.push(Cause { how, actor, satisfied: before.end, basis: Basis::Derived });
         }
         found.sorted()

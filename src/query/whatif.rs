@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use super::causes::{Actor, Asking, Cause, How};
+use super::causes::{Actor, Asking, Cause, How, TOLERANCE};
 use crate::model::{Nanos, length};
 use crate::store::LabelKind;
 
@@ -45,6 +45,9 @@ pub struct Estimate {
 
 /// What is usual after a kind of cause: by engine or queue, opcode and kind.
 type Usual = FxHashMap<(u32, u32, u8), u64>;
+
+/// The usual length of an opcode on an engine.
+type Lengths = FxHashMap<(u32, u32), u64>;
 
 /// Times of a replay, by instruction and by transfer.
 struct Times {
@@ -87,10 +90,11 @@ impl Asking<'_> {
             return None;
         }
         let usual = self.usual_lags(&order, cancel)?;
+        let lengths = self.usual_lengths();
         let factors: FxHashMap<Actor, f64> = picked.iter().map(|a| (*a, share)).collect();
         let recorded = extent(order.iter().map(|a| self.span(*a)))?;
-        let replayed = self.replay(&order, &usual, &FxHashMap::default(), cancel)?;
-        let changed = self.replay(&order, &usual, &factors, cancel)?;
+        let replayed = self.replay(&order, (&usual, &lengths), &FxHashMap::default(), cancel)?;
+        let changed = self.replay(&order, (&usual, &lengths), &factors, cancel)?;
         let scale = changed as f64 / replayed.max(1) as f64;
         Some(Estimate {
             recorded,
@@ -111,7 +115,8 @@ impl Asking<'_> {
         let mut order: Vec<Actor> = instructions.chain(transfers).chain(collectives).collect();
         // A wait is over after what it waited for has begun.
         let over = |a: Actor| if self.passes(a) { self.span(a).1 } else { self.span(a).0 };
-        order.sort_by_key(|a| (over(*a), *a));
+        // At a barrier, the last to arrive comes first.
+        order.sort_by_key(|a| (over(*a), !self.passes(*a), std::cmp::Reverse(self.span(*a).0), *a));
         order
     }
 
@@ -129,8 +134,8 @@ impl Asking<'_> {
     fn class_of(&self, actor: Actor, how: &How) -> (u32, u32, u8) {
         match actor {
             Actor::Instruction(e) => {
-                let opcode = self.events.label(LabelKind::Name).map_or(0, |l| l.key(e as usize));
-                (self.index.stream_of(e).first, opcode, kind_of(how))
+                let (engine, opcode) = self.opcode_of(e);
+                (engine, opcode, kind_of(how))
             }
             Actor::Transfer(t) => (u32::MAX, self.index.transfers.get(t).queue, kind_of(how)),
             Actor::Other(_) => (u32::MAX, u32::MAX, kind_of(how)),
@@ -156,11 +161,49 @@ impl Asking<'_> {
         Some(lags.into_iter().map(|(class, lags)| (class, median(lags))).collect())
     }
 
+    /// The median length of instructions, by engine and opcode.
+    fn usual_lengths(&self) -> Lengths {
+        let mut all: FxHashMap<(u32, u32), Vec<u64>> = FxHashMap::default();
+        for e in 0..self.events.len() as u32 {
+            let key = self.opcode_of(e);
+            all.entry(key).or_default().push(length(self.events.start(e), self.events.end(e)));
+        }
+        let median = |mut lengths: Vec<u64>| {
+            let middle = lengths.len() / 2;
+            *lengths.select_nth_unstable(middle).1
+        };
+        all.into_iter().map(|(key, lengths)| (key, median(lengths))).collect()
+    }
+
+    /// An engine and an opcode.
+    fn opcode_of(&self, e: u32) -> (u32, u32) {
+        let opcode = self.events.label(LabelKind::Name).map_or(0, |l| l.key(e as usize));
+        (self.index.stream_of(e).first, opcode)
+    }
+
+    fn usual_length(&self, actor: Actor, lengths: &Lengths) -> u64 {
+        let Actor::Instruction(e) = actor else { return u64::MAX };
+        lengths.get(&self.opcode_of(e)).copied().unwrap_or(u64::MAX)
+    }
+
+    /// The instruction ahead on its engine, where an instruction takes far longer than is usual for it and
+    /// ends just when that one does: engines complete in order.
+    fn ended_with(&self, actor: Actor, lengths: &Lengths) -> Option<u32> {
+        let Actor::Instruction(e) = actor else { return None };
+        let (start, end) = (self.events.start(e), self.events.end(e));
+        let ahead = e.checked_sub(1).filter(|&b| b >= self.index.stream_of(e).first)?;
+        let until = self.events.end(ahead);
+        if length(start, end) < self.usual_length(actor, lengths).saturating_mul(2) {
+            return None;
+        }
+        (until > start && until <= end && length(until, end) <= TOLERANCE).then_some(ahead)
+    }
+
     /// From the first start to the last end of a replay.
     fn replay(
         &self,
         order: &[Actor],
-        usual: &Usual,
+        (usual, lengths): (&Usual, &Lengths),
         factors: &FxHashMap<Actor, f64>,
         cancel: &AtomicBool,
     ) -> Option<u64> {
@@ -188,8 +231,16 @@ impl Asking<'_> {
             let duration = match actor {
                 Actor::Instruction(e) if self.passes(actor) => self.wait_now(e, start_now, &times),
                 _ => {
-                    let scaled = length(start, end) as f64 * factors.get(&actor).copied().unwrap_or(1.0);
-                    scaled.round() as u64
+                    let scale = |ns: u64| (ns as f64 * factors.get(&actor).copied().unwrap_or(1.0)).round() as u64;
+                    match self.ended_with(actor, lengths) {
+                        // It was over when the one ahead of it was, and not before.
+                        Some(ahead) => {
+                            let (was, now) = (self.events.end(ahead), times.instructions[ahead as usize].1);
+                            let own = scale(length(start, end).min(self.usual_length(actor, lengths)));
+                            length(start_now, now.saturating_add(end.saturating_sub(was))).max(own)
+                        }
+                        None => scale(length(start, end)),
+                    }
                 }
             };
             let now = (start_now, start_now.saturating_add_unsigned(duration));
@@ -235,6 +286,7 @@ impl Asking<'_> {
         let (start, end) = self.span(actor);
         let shifted = |from: Nanos, to: Nanos| to.saturating_add(cause.satisfied.saturating_sub(from));
         match cause.how {
+            How::Semaphore { .. } if self.arrives(&cause.how, actor) => shifted(start, now.0),
             How::Order | How::Semaphore { .. } => shifted(end, now.1),
             How::Dependency(_) if cause.satisfied == start && end > start => now.0,
             How::Dependency(_) => shifted(end, now.1),

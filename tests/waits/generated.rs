@@ -1,6 +1,7 @@
 //! The demo and generated profiles: every event in them has a true cause.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
 use neuron_scope::demo;
 use neuron_scope::model::Window;
@@ -10,6 +11,7 @@ use neuron_scope::query::dependencies::Kind;
 use neuron_scope::query::gaps;
 use neuron_scope::query::index::CauseIndex;
 use neuron_scope::query::residual::Residual;
+use neuron_scope::query::whatif::Changed;
 use neuron_scope::store::Store;
 
 use super::{corpus, open};
@@ -103,6 +105,23 @@ fn the_demos_critical_path_leads_through_all_that_works() {
         assert_eq!(asking.blocker(actor).map(|(_, by)| by), Some(Actor::Instruction(issuer)));
         assert!(!asking.unblocked(actor).is_empty(), "the engines wait for it");
     }
+}
+
+#[test]
+fn a_quicker_demo_is_estimated_over_barriers_and_collective_operations() {
+    let (_dir, store, index) = demo();
+    let asking = Asking::new(&store, &index);
+    let path = asking.critical_path().expect("something ran");
+    let estimate = |name: &str| asking.what_if(&Changed::Name(name.into()), 0.5, &AtomicBool::new(false)).expect(name);
+    let on_path = |name: &str| path.by_opcode.iter().find(|(own, _)| own == name).map_or(0, |(_, ns)| *ns);
+    for name in ["MATMUL", "ACTIVATE", "TENSOR_TENSOR_REDUCE"] {
+        let found = estimate(name);
+        assert!(found.error.abs() < 0.01, "{name}: {found:?}");
+        // What is saved is part of what it had on the critical path, though others may take its place there.
+        let saved = found.recorded - found.estimate;
+        assert!(saved > 0 && saved <= on_path(name), "{name}: {saved} of {}", on_path(name));
+    }
+    assert!(estimate("MATMUL").estimate * 100 < store.whole().length() * 95);
 }
 
 #[test]
@@ -243,9 +262,6 @@ fn generated_profiles_wait_as_spans_and_are_explained_all_the_same() {
 
 #[test]
 fn damaged_and_hostile_profiles_are_asked_without_harm() {
-    use std::sync::atomic::AtomicBool;
-
-    use neuron_scope::query::whatif::Changed;
     use neuron_scope::source::{Opening, discover, open};
 
     let Some(root) = corpus("parquet") else { return };
