@@ -135,7 +135,7 @@ fn scan(table: &EventTable, events: std::ops::Range<u32>, cells: &[Window]) -> V
 fn frame(store: &Store, tree: &Tree, shown: &[NodeId], grid: Grid, theme: &Theme, buffer: &mut Buffer) {
     let emphases = Emphases::default();
     let rows = viewport::rows(store, tree, shown, grid, &emphases);
-    let line = |(&id, row)| Line { node: tree.node(id), row, height: 1, folded: false, idle: None };
+    let line = |(&id, row)| Line { node: tree.node(id), row, height: 1, folded: false, pinned: false, idle: None };
     let lines: Vec<Line> = shown.iter().zip(&rows).map(line).collect();
     let timeline = Timeline {
         store,

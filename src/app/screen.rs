@@ -166,7 +166,7 @@ impl App {
                 let shown = &scene.rows[*at];
                 let node = scene.tree.node(shown.node);
                 let idle = self.causes.blames.of(&node.key);
-                Line { node, row, height: area.height, folded: shown.folded, idle }
+                Line { node, row, height: area.height, folded: shown.folded, pinned: shown.pinned, idle }
             })
             .collect();
         let on_screen = |row: usize| self.regions.rows.iter().position(|(at, _)| *at == row);

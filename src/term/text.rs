@@ -109,6 +109,20 @@ pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{ELLIPSIS}{}", &text[text.len() - kept..]))
 }
 
+/// The text, safe and at most `columns` wide, cut in its middle: numbered names differ in what stands at their end.
+pub fn truncate_middle(text: &str, columns: usize) -> Cow<'_, str> {
+    let text = escape(text);
+    if width(&text) <= columns {
+        return text;
+    }
+    let Some(room) = columns.checked_sub(1) else {
+        return Cow::Borrowed("");
+    };
+    let last = fitting(text.graphemes(true).rev(), room * 2 / 5);
+    let first = fitting(text.graphemes(true), room - width(&text[text.len() - last..]));
+    Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..first], &text[text.len() - last..]))
+}
+
 /// The text, safe and exactly `columns` wide: shortened, or filled with spaces on the right.
 pub fn pad(text: &str, columns: usize) -> String {
     let mut out = truncate(text, columns).into_owned();
@@ -182,6 +196,9 @@ mod tests {
         assert_eq!(truncate("abc", 0), "");
         assert_eq!(truncate_start("layers.3/attn/dot.8", 10), "…ttn/dot.8");
         assert_eq!(truncate_start("行列積", 4), "…積");
+        assert_eq!(truncate_middle("qGpSimdCC0-Q11-E64", 9), "qGpSi…E64");
+        assert_eq!(truncate_middle("bank 10", 9), "bank 10");
+        assert_eq!(truncate_middle("行列積", 5), "行列…");
         assert_eq!(pad("行列積", 4), "行… ");
         assert_eq!(pad("ab", 4), "ab  ");
         assert_eq!(pad_start("62", 4), "  62");
@@ -212,7 +229,7 @@ mod tests {
 
         #[test]
         fn fitted_text_respects_its_columns(text in any_text(), columns in 0usize..40) {
-            for cut in [truncate(&text, columns), truncate_start(&text, columns)] {
+            for cut in [truncate(&text, columns), truncate_start(&text, columns), truncate_middle(&text, columns)] {
                 prop_assert!(width(&cut) <= columns, "{cut:?}");
                 prop_assert!(!cut.chars().any(is_unsafe));
                 if width(&text) <= columns {

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use super::theme::Theme;
-use crate::query::tracks::{Node, Quantity};
+use super::timeline::Line;
+use crate::query::tracks::Quantity;
 use crate::query::viewport::Figure;
 use crate::term::glyphs::Glyphs;
 use crate::term::text;
@@ -64,36 +65,34 @@ fn short(value: f64) -> String {
 }
 
 /// Draws the label of one track into the first row of `area`, which is the label column.
-pub fn draw(
-    area: Rect,
-    node: &Node,
-    folded: bool,
-    shown: Option<Figure>,
-    theme: &Theme,
-    glyphs: &Glyphs,
-    buffer: &mut Buffer,
-) {
+pub fn draw(area: Rect, line: &Line, theme: &Theme, glyphs: &Glyphs, buffer: &mut Buffer) {
+    let node = line.node;
     let columns = usize::from(area.width.saturating_sub(1));
     if columns == 0 || area.height == 0 {
         return;
     }
     let narrow = columns < usize::from(width(NARROW)) - 1;
-    let arrow = match (node.children.is_empty(), folded) {
+    let arrow = match (node.children.is_empty(), line.folded) {
+        (true, _) if line.pinned => glyphs.up,
         (true, _) => " ",
         (false, true) => glyphs.folded,
         (false, false) => glyphs.unfolded,
     };
     let indent = if narrow { 0 } else { usize::from(node.depth.min(4)) };
-    let figure = shown.map(|f| figure(f, node.quantity)).unwrap_or_default();
+    let figure = line.row.figure.map(|f| figure(f, node.quantity)).unwrap_or_default();
     let room = columns.saturating_sub(indent + if narrow { 1 } else { 2 });
     let name_room = room.saturating_sub(if figure.is_empty() { 0 } else { text::width(&figure).max(FIGURE - 1) + 1 });
-    let name = if narrow { &node.short } else { &node.label };
+    let name = match (narrow, line.pinned) {
+        (true, _) => &node.short,
+        (false, true) => &node.full,
+        (false, false) => &node.label,
+    };
     let style = ratatui::style::Style::new().fg(theme.label);
     let (x, y) = (area.x + indent as u16, area.y);
     buffer.set_stringn(x, y, arrow, 1, style.fg(theme.dim));
     let x = x + if narrow { 1 } else { 2 };
     let style = if node.depth == 0 { style.add_modifier(Modifier::BOLD) } else { style };
-    buffer.set_string(x, y, text::truncate(name, name_room), style);
+    buffer.set_string(x, y, text::truncate_middle(name, name_room), style);
     if !figure.is_empty() {
         let at = area.x + (columns - text::width(&figure).min(columns)) as u16;
         buffer.set_stringn(at, y, figure, columns, style.fg(theme.value).remove_modifier(Modifier::BOLD));

@@ -44,6 +44,8 @@ pub struct Line<'a> {
     pub height: u16,
     /// Whether what lies below it is hidden.
     pub folded: bool,
+    /// Whether it is pinned to the top, away from its group.
+    pub pinned: bool,
     /// Of an engine, its idle time explained, where that is known.
     pub idle: Option<&'a Blame>,
 }
@@ -93,7 +95,7 @@ impl Timeline<'_> {
             let names = Rect { x: area.x, y, width: label, height: 1 };
             let ground = if self.current == Some(i) { self.theme.current_row } else { self.theme.background };
             buffer.set_style(Rect { x: area.x, y, width: area.width, height }, Style::new().bg(ground));
-            labels::draw(names, line.node, line.folded, line.row.figure, self.theme, self.glyphs, buffer);
+            labels::draw(names, line, self.theme, self.glyphs, buffer);
             if self.current == Some(i) && self.plain {
                 buffer.set_style(names, Style::new().add_modifier(Modifier::REVERSED));
             }

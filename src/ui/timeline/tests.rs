@@ -92,7 +92,7 @@ impl Look<'_> {
         let line = |(&id, row)| {
             let node = tree.node(id);
             let idle = self.idle.as_ref().filter(|_| node.key.ends_with(self.idle_of));
-            Line { node, row, height: self.height, folded: node.folded, idle }
+            Line { node, row, height: self.height, folded: node.folded, pinned: false, idle }
         };
         let lines: Vec<Line> = shown.iter().zip(&rows).map(line).collect();
         let theme = Theme::dark();
