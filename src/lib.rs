@@ -7,6 +7,8 @@
 pub mod app;
 pub mod cli;
 pub mod demo;
+pub mod files;
+pub mod guard;
 pub mod model;
 pub mod query;
 pub mod source;

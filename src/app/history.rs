@@ -57,10 +57,7 @@ impl History {
     pub fn load(path: &Path) -> io::Result<History> {
         let text = match std::fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(History::default()),
-            Ok(data) if data.len() > MAX_FILE => {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "is too large for a history"));
-            }
-            Ok(_) => std::fs::read(path)?,
+            Ok(_) => crate::files::read(path, MAX_FILE)?,
             Err(error) => return Err(error),
         };
         let mut history = History::default();

@@ -74,7 +74,10 @@ pub struct Message {
 
 enum Content {
     Answer(Answer),
-    Finished,
+    Finished {
+        /// Whether it ended in the middle of its work.
+        panicked: bool,
+    },
 }
 
 struct Running {
@@ -158,11 +161,13 @@ impl Jobs {
         }
         match message.content {
             Content::Answer(answer) => (!running.cancel.load(Ordering::Relaxed)).then_some(answer),
-            Content::Finished => {
-                if let Some(next) = self.running.remove(message.slot).and_then(|r| r.next) {
+            Content::Finished { panicked } => {
+                let slot = message.slot;
+                if let Some(next) = self.running.remove(slot).and_then(|r| r.next) {
                     self.start(next);
+                    return None;
                 }
-                None
+                panicked.then(|| -> Answer { Box::new(move |app| app.job_failed(slot)) })
             }
         }
     }
@@ -174,7 +179,8 @@ struct Finish(Reporter);
 impl Drop for Finish {
     fn drop(&mut self) {
         let Reporter { slot, generation, sender, .. } = &self.0;
-        let _ = sender.send(Message { slot, generation: *generation, content: Content::Finished });
+        let content = Content::Finished { panicked: std::thread::panicking() };
+        let _ = sender.send(Message { slot, generation: *generation, content });
     }
 }
 

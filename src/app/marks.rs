@@ -113,12 +113,11 @@ fn elsewhere(beside: &Path, state: &Path) -> PathBuf {
 
 /// Reads a file of marks; `None` where there is none.
 fn read(path: &Path) -> Result<Option<(Saved, Vec<u8>)>, Problem> {
-    match fs::metadata(path) {
+    let bytes = match crate::files::read(path, MOST_BYTES) {
+        Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(data) if data.len() > MOST_BYTES => return Err(problem(path, "is too large for a file of marks")),
-        _ => {}
-    }
-    let bytes = fs::read(path).map_err(|e| problem(path, format!("the marks cannot be read: {e}")))?;
+        Err(e) => return Err(problem(path, format!("the marks cannot be read: {e}; move it away to begin anew"))),
+    };
     let saved: Saved = serde_json::from_slice(&bytes)
         .map_err(|e| problem(path, format!("is no file of marks: {e}; move it away to begin anew")))?;
     if saved.neuron_scope_marks > VERSION {
@@ -253,7 +252,7 @@ impl MarkBook {
 
     /// Takes over what another session wrote since the file was last read.
     fn take_over(&mut self, path: &Path) -> io::Result<()> {
-        let Ok(bytes) = fs::read(path) else { return Ok(()) };
+        let Ok(bytes) = crate::files::read(path, MOST_BYTES) else { return Ok(()) };
         if self.last.as_ref() == Some(&bytes) {
             return Ok(());
         }

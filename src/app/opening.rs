@@ -146,6 +146,22 @@ impl App {
         }
     }
 
+    /// Tells of work that ended in the middle: a fault of this program's own.
+    pub(super) fn job_failed(&mut self, slot: &str) {
+        let report = crate::term::report::last_report();
+        let report = report.map_or_else(String::new, |file| format!("; please send {}", file.display()));
+        let message = format!("an internal error ended the work on {slot:?}{report}");
+        self.exporting &= slot != super::update::export::SLOT;
+        match (slot == SLOT, self.found.as_ref().map(|f| f.path.clone())) {
+            (true, Some(path)) => {
+                self.opening = None;
+                let message = format!("{message}; if it is opened from the cache, try --no-cache");
+                self.cannot_open(Problem { path, message });
+            }
+            _ => self.fail(message),
+        }
+    }
+
     pub(super) fn cannot_open(&mut self, problem: Problem) {
         let text = format!("{}: {}", problem.path.display(), problem.message);
         if self.opened || self.has_profile() {

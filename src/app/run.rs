@@ -20,7 +20,7 @@ use crate::term::clipboard::Clipboard;
 use crate::term::color::{ColorMap, Depth};
 use crate::term::screen::{Capabilities, Screen};
 use crate::term::session::Session;
-use crate::term::signals::{Signals, TermSignal};
+use crate::term::signals::{Signals, TermSignal, terminal_gone};
 use crate::ui::theme::Theme;
 
 /// Frames follow each other no faster.
@@ -140,6 +140,7 @@ impl Runner {
     async fn work(mut self) -> io::Result<Outcome> {
         let mut signals = Signals::listen()?;
         let mut events = EventStream::new();
+        let mut gone = terminal_gone();
         let (width, height) = crossterm::terminal::size()?;
         self.app.resize(width, height);
         loop {
@@ -174,6 +175,10 @@ impl Runner {
                     if self.signal(signal)? {
                         break;
                     }
+                }
+                Ok(()) = &mut gone => {
+                    self.signal(TermSignal::Hangup)?;
+                    break;
                 }
                 event = events.next() => match event {
                     Some(event) => self.event(event?),

@@ -73,11 +73,7 @@ pub struct Recent {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    let size = std::fs::metadata(path).ok()?.len();
-    if size > MOST_BYTES {
-        return None;
-    }
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    serde_json::from_slice(&crate::files::read(path, MOST_BYTES).ok()?).ok()
 }
 
 /// The file of a profile's state: its name has a hash of where the profile is.

@@ -200,7 +200,7 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let report = gather(&args.paths, &args.program, cache);
     report.problems.iter().for_each(super::complain_of);
     let status = if args.json {
-        super::print(&format!("{}\n", report.to_json()))
+        super::print(&super::json_line(&report.to_json()))
     } else if report.profiles + report.files > 0 {
         let root = match args.paths.as_slice() {
             [one] => Some(one.as_path()),

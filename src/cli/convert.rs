@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::{FAILED, UNUSABLE, complain, complain_of, print};
+use super::{FAILED, UNUSABLE, complain, complain_of, print, tell};
 use crate::source::convert::{Input, convert, tool};
 use crate::source::{Format, Found, survey};
 use crate::store::{Problem, ProfileKind};
@@ -50,12 +50,12 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     for input in &inputs {
         complain(&input.command(Path::new("OUT")));
         let said = |line: &str| match bar {
-            true => eprint!("\r\x1b[K{}", escape(line).chars().take(120).collect::<String>()),
-            false => eprintln!("{}", escape(line)),
+            true => tell(&format!("\r\x1b[K{}", escape(line).chars().take(120).collect::<String>())),
+            false => tell(&format!("{}\n", escape(line))),
         };
         let converted = convert(input, &tool, cache, &cancel, &said);
         if bar {
-            eprint!("\r\x1b[K");
+            tell("\r\x1b[K");
         }
         match converted {
             Ok(directory) => {

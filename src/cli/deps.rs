@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, actor_json, ask};
 use super::program::ProgramArg;
-use super::{UNUSABLE, complain, print};
+use super::{UNUSABLE, complain, json_line, print};
 use crate::query::causes::{Actor, Asking};
 use crate::query::chain::MOST_STEPS;
 use crate::query::dependencies::{Dependency, Neighbours};
@@ -72,7 +72,7 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
         ChainArg::LatestEnd => asking.latest_end_chain(actor),
     });
     let answer = match args.json {
-        true => format!("{}\n", to_json(&asking, actor, args.depth, chain.as_deref())),
+        true => json_line(&to_json(&asking, actor, args.depth, chain.as_deref())),
         false => to_text(&asking, actor, chain.as_deref()),
     };
     print(&answer)

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, actor_json, ask};
-use super::print;
 use super::program::ProgramArg;
+use super::{json_line, print};
 use crate::model::length;
 use crate::model::time::format_duration;
 use crate::query::causes::{Actor, Asking, How};
@@ -56,7 +56,7 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let asking = Asking::new(&store, &index);
     let explained = Explained::new(&asking, &subject);
     print(&match args.json {
-        true => format!("{}\n", explained.to_json(&asking)),
+        true => json_line(&explained.to_json(&asking)),
         false => explained.to_text(&asking, args.limit),
     })
 }

@@ -38,6 +38,9 @@ pub struct Args {
     /// The directory to write to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub force: bool,
     /// Only events that a search finds; see `search --help`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub query: Option<String>,
@@ -119,6 +122,7 @@ fn one(store: &Store, args: &Args, out: PathBuf) -> u8 {
         sampled: args.sampled,
         format: args.format.into(),
         out,
+        replace: args.force,
     };
     let bar = Bar::default();
     let result = export(store, &request, &AtomicBool::new(false), &|done, total| bar.show(done, total));

@@ -1,7 +1,7 @@
 //! `index PATH`: build the cache now.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -121,13 +121,12 @@ impl Bar {
         *last = Some(Instant::now());
         let filled = (progress.done.min(progress.total) * WIDTH / progress.total.max(1)) as usize;
         let (done, rest) = ("#".repeat(filled), ".".repeat(WIDTH as usize - filled));
-        eprint!("\r\x1b[K[{done}{rest}] {}", escape(&progress.step));
-        let _ = std::io::stderr().flush();
+        super::tell(&format!("\r\x1b[K[{done}{rest}] {}", escape(&progress.step)));
     }
 
     fn clear(&self) {
         if self.shown {
-            eprint!("\r\x1b[K");
+            super::tell("\r\x1b[K");
         }
     }
 }

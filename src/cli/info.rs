@@ -92,7 +92,7 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let (programs, profiles): (Vec<PathBuf>, Vec<PathBuf>) = args.paths.iter().cloned().partition(is_program);
     let mut info = gather(&profiles, &args.program, cache);
     add_programs(&mut info, &programs);
-    let text = if args.json { format!("{}\n", info.to_json()) } else { info.to_text() };
+    let text = if args.json { super::json_line(&info.to_json()) } else { info.to_text() };
     let status = super::print(&text);
     info.problems.iter().for_each(super::complain_of);
     let nothing = info.stores.is_empty() && info.programs.is_empty() && info.captures.is_empty();

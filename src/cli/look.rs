@@ -96,7 +96,7 @@ impl LookArgs {
 
 /// Reads a theme file; its name is that of the file where it gives none.
 fn read_theme(path: &std::path::Path, complaints: &mut Vec<String>) -> Option<Theme> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match crate::files::read_text(path, 1 << 20) {
         Ok(text) => text,
         Err(error) => {
             complaints.push(format!("{}: {error}", path.display()));

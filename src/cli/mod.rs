@@ -26,7 +26,7 @@ use clap::{Parser, Subcommand};
 
 use self::program::ProgramArg;
 use crate::store::{Problem, cache};
-use crate::term::text::escape;
+use crate::term::text::{escape, is_unsafe};
 
 /// The exit status of a failed check, or where nothing was found.
 pub const FAILED: u8 = 1;
@@ -115,8 +115,15 @@ pub fn run() -> u8 {
 /// Says what is wrong, safely.
 fn complain(text: &str) {
     for line in text.lines() {
-        eprintln!("neuron-scope: {}", escape(line));
+        tell(&format!("neuron-scope: {}\n", escape(line)));
     }
+}
+
+/// Writes to standard error; where that cannot be written, nobody can be told.
+fn tell(text: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Says what could not be read.
@@ -136,6 +143,25 @@ fn print(text: &str) -> u8 {
             UNUSABLE
         }
     }
+}
+
+/// A line of JSON in which nothing acts on a terminal: C1 controls, directions and invisible characters become `\uXXXX`.
+fn json_line(value: &serde_json::Value) -> String {
+    // JSON itself spells out only the first 32 characters.
+    let acts = |c: char| c >= '\u{7f}' && is_unsafe(c);
+    let text = format!("{value}\n");
+    if !text.contains(acts) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A variable of the environment.

@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> u8 {
         }
         Ok((screen, stats)) => {
             if args.stats {
-                eprintln!("{}", stats.to_json());
+                super::tell(&super::json_line(&stats.to_json()));
             }
             print(&screen)
         }

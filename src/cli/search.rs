@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::info::gather;
 use super::program::ProgramArg;
-use super::{FAILED, UNUSABLE, complain, complain_of, print};
+use super::{FAILED, UNUSABLE, complain, complain_of, json_line, print};
 use crate::model::format::format_count;
 use crate::model::time::{format_duration, format_time};
 use crate::query::event::{describe, event_json};
@@ -99,7 +99,7 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
         return UNUSABLE;
     }
     let answer = match args.json {
-        true => to_json(&found, args.limit, args.fields).map(|json| format!("{json}\n")),
+        true => to_json(&found, args.limit, args.fields).map(|json| json_line(&json)),
         false => Ok(to_text(&found, args.limit)),
     };
     match answer.as_deref().map(print) {

@@ -3,7 +3,6 @@
 pub mod capture;
 pub mod convert;
 mod discover;
-pub mod guard;
 pub mod legacy_json;
 pub mod neff;
 pub mod ntff;

@@ -32,6 +32,12 @@ impl Ints {
         }
     }
 
+    /// The value in `row` as a time: what lies beyond the range of `i64` counts as its end.
+    #[inline]
+    pub fn time(&self, row: usize) -> Option<i64> {
+        self.at(row).map(|v| if self.unsigned && v < 0 { i64::MAX } else { v })
+    }
+
     /// A column of `rows` rows that hold nothing.
     pub fn missing(rows: usize) -> Ints {
         from_options((0..rows).map(|_| None))

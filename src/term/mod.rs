@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod clipboard;
 pub mod color;
+pub mod fault;
 pub mod glyphs;
 pub mod paths;
 mod pen;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
-use super::report;
+use super::{fault, report};
 
 /// Whether the terminal is ours and has to be given back.
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -16,10 +16,10 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 /// Alternate screen, bracketed paste, focus events (xterm's private modes).
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?1004h";
 /// The same undone, after the end of a half-sent frame, with attributes and cursor as shells expect them.
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1004l\x1b[?2004l\x1b[m\x1b[?25h\x1b[?1049l";
+pub(super) const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1004l\x1b[?2004l\x1b[m\x1b[?25h\x1b[?1049l";
 /// Buttons, wheel and dragging in SGR form; not every motion, which would flood a slow line.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+pub(super) const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// The terminal, until this is dropped.
 ///
@@ -41,6 +41,7 @@ impl Session {
             ));
         }
         report::install_panic_hook();
+        fault::prepare();
         report::own_terminal();
         let session = Self { mouse };
         session.take()?;
@@ -98,6 +99,11 @@ impl Drop for Session {
         restore();
         report::disown_terminal();
     }
+}
+
+/// Whether the terminal is ours.
+pub(super) fn is_entered() -> bool {
+    ENTERED.load(Ordering::SeqCst)
 }
 
 /// Gives the terminal back as it was. Does nothing the second time, and never fails: when the terminal is gone there is

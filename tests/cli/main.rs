@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // Tests may.
 
+mod hostile;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;

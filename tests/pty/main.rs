@@ -256,3 +256,45 @@ fn signals_end_it_tidily_and_what_is_to_be_kept_is() {
         assert_eq!(terminal.kept()["window"], serde_json::json!([window.start, window.end]));
     }
 }
+
+#[test]
+fn it_ends_when_its_terminal_is_gone_even_if_nobody_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let pair = native_pty_system().openpty(size((80, 24))).unwrap();
+    let mut command = CommandBuilder::new("sh");
+    // The system tells only the shell, which does not pass it on; reading gives the end of the input, again and again.
+    let line = r#"trap '' HUP; "$0" "$1" --theme dark --color true --no-cache; true"#;
+    command.args(["-c", line, env!("CARGO_BIN_EXE_neuron-scope"), DEMO.to_str().unwrap()]);
+    command.env("TERM", "linux");
+    command.env("HOME", home.path());
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    // SAFETY: a flag of a descriptor that stays open.
+    unsafe { libc::fcntl(pair.master.as_raw_fd().unwrap(), libc::F_SETFL, libc::O_NONBLOCK) };
+    // Until everything is drawn: a frame that cannot be written would end it too.
+    let (mut shown, mut silent) = (Vec::new(), 0);
+    let mut buffer = [0; 1 << 12];
+    while silent < 20 || !String::from_utf8_lossy(&shown).contains("overview") {
+        match reader.read(&mut buffer) {
+            Ok(n) => {
+                shown.extend_from_slice(&buffer[..n]);
+                silent = 0;
+            }
+            Err(_) => {
+                std::thread::sleep(Duration::from_millis(100));
+                silent += 1;
+            }
+        }
+    }
+    drop(reader);
+    drop(pair.master);
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -27,8 +27,16 @@ fn rows(path: &Path) -> (Vec<String>, Vec<Vec<Value>>) {
 
 fn write(store: &Store, table: &str, format: Format, out: &Path) -> std::path::PathBuf {
     let tables = vec![table.to_string()];
-    let request =
-        Request { window: None, tables, matches: None, keep: None, sampled: None, format, out: out.to_path_buf() };
+    let request = Request {
+        window: None,
+        tables,
+        matches: None,
+        keep: None,
+        sampled: None,
+        format,
+        out: out.to_path_buf(),
+        replace: true,
+    };
     let (mut written, damage) = export(store, &request, &AtomicBool::new(false), &|_, _| {}).unwrap();
     assert_eq!((written.len(), damage.len()), (1, 0), "{table}");
     written.remove(0).path

@@ -403,9 +403,5 @@ fn without_broken_lines(text: &str) -> (String, Vec<(usize, String)>) {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?.len();
-    if size > MAX_BYTES {
-        return Err(format!("has {size} bytes; a key file has at most {MAX_BYTES}"));
-    }
-    std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))
+    crate::files::read_text(path, MAX_BYTES).map_err(|error| format!("cannot be read: {error}"))
 }

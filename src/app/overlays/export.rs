@@ -47,18 +47,23 @@ pub struct ExportOverlay {
     field: usize,
 }
 
+/// The directory that is proposed.
+const FOLDER: &str = "neuron-scope-export";
+
 impl ExportOverlay {
     /// Offers what can be exported now.
     #[must_use]
     pub fn new(app: &App) -> ExportOverlay {
-        let last = app.history.of(Purpose::Directory).next().unwrap_or("neuron-scope-export");
+        // Nothing that is there is written over.
+        let names = (1u32..).map(|n| if n == 1 { FOLDER.to_owned() } else { format!("{FOLDER}-{n}") });
+        let unused = names.take(10_000).find(|name| !std::path::Path::new(name).exists()).unwrap_or_default();
         ExportOverlay {
             what: What::offered(app),
             chosen: 0,
             sampled: false,
             format: 0,
             tables: Entry::new(Purpose::Name, "", "all tables of events; or names: Instruction, DmaPacket"),
-            directory: Entry::new(Purpose::Directory, "", "a directory").proposing(last),
+            directory: Entry::new(Purpose::Directory, "", "a directory").proposing(&unused),
             field: 0,
         }
     }
@@ -87,7 +92,7 @@ impl ExportOverlay {
             self.field = FIELDS.len() - 1;
             return Flow::Stay;
         }
-        app.history.push(Purpose::Path, &out);
+        app.history.push(Purpose::Directory, &out);
         let tables = self.tables.text().split([',', ' ']).filter(|t| !t.is_empty()).map(str::to_owned).collect();
         let format = FORMATS[self.format].0;
         let order = Order { what: self.what[self.chosen], tables, sampled: self.sampled, format, out: expanded(&out) };

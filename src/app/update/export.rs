@@ -16,7 +16,7 @@ use crate::query::tracks::{NodeId, Tree};
 use crate::store::{EventRef, Store};
 
 /// The slot of the job.
-const SLOT: &str = "export";
+pub const SLOT: &str = "export";
 
 pub fn update(app: &mut App, action: &Action) -> bool {
     let Action::Export(path) = action else { return false };
@@ -57,7 +57,7 @@ impl What {
     pub fn offered(app: &App) -> Vec<What> {
         let area = app.scene.area.is_some().then_some(What::Area);
         let found = (app.search.total() > 0).then_some(What::Found);
-        area.into_iter().chain([What::Window]).chain(found).chain([What::All]).collect()
+        area.into_iter().chain(found).chain([What::Window, What::All]).collect()
     }
 
     /// In words.
@@ -136,6 +136,7 @@ pub fn start(app: &mut App, order: Order) {
             sampled: order.sampled.then_some(columns),
             format: order.format,
             out: order.out.clone(),
+            replace: false,
         };
         let progress = |done: u64, total: u64| {
             let share = u128::from(done.min(total)) * 100 / u128::from(total.max(1));

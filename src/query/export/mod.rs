@@ -68,6 +68,8 @@ pub struct Request<'a> {
     pub format: Format,
     /// The directory to write to; it is made as needed.
     pub out: PathBuf,
+    /// Whether files that are there already are replaced.
+    pub replace: bool,
 }
 
 /// A file that was written.
@@ -113,7 +115,8 @@ pub type Damage = Vec<Problem>;
 /// Writes the files. `progress` receives the rows done and all rows, now and then.
 ///
 /// # Errors
-/// A table that the profile does not have; what could not be written; or that it was cancelled.
+/// A table that the profile does not have; a directory that is the profile's own; files that are there already; what
+/// could not be written; or that it was cancelled.
 pub fn export(
     store: &Store,
     request: &Request,
@@ -124,10 +127,12 @@ pub fn export(
     let rows_in = |name: &str| store.tables.iter().find(|t| t.name == name).map_or(0, |t| t.rows);
     let total = tables.iter().map(|t| rows_in(t)).sum();
     fs::create_dir_all(&request.out).map_err(|e| cannot_write(&request.out, &e))?;
+    let path_of = |table: &str| request.out.join(format!("{table}.{}", request.format.extension()));
+    protect(store, request, tables.iter().map(|table| path_of(table)))?;
     let (mut written, mut damage) = (Vec::new(), Vec::new());
     let mut before = 0;
     for table in tables {
-        let path = request.out.join(format!("{table}.{}", request.format.extension()));
+        let path = path_of(&table);
         let report = |done: u64| progress(before + done, total);
         let rows = TableExport { store, request, table: &table, cancel }.write(&path, &report, &mut damage)?;
         before += rows_in(&table);
@@ -135,6 +140,26 @@ pub fn export(
         written.push(Written { table, path, rows });
     }
     Ok((written, damage))
+}
+
+/// Refuses to write over what the profile was read from, and over other files without being told to.
+fn protect(store: &Store, request: &Request, paths: impl Iterator<Item = PathBuf>) -> Result<(), Problem> {
+    let problem = |path: &Path, message: &str| Problem { path: path.to_path_buf(), message: message.into() };
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    if let (Some(out), Some(source)) = (real(&request.out), real(&store.info.path))
+        && out.starts_with(&source)
+    {
+        return Err(problem(&request.out, "is where the profile itself is; name another directory"));
+    }
+    for path in paths.filter(|path| path.exists()) {
+        if real(&path) == real(&store.info.path) {
+            return Err(problem(&path, "is the profile itself; name another directory"));
+        }
+        if !request.replace {
+            return Err(problem(&path, "is there already; name another directory, or say --force to replace it"));
+        }
+    }
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Problem {

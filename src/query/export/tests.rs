@@ -54,6 +54,7 @@ fn request(out: &Path) -> Request<'static> {
         sampled: None,
         format: Format::Csv,
         out: out.into(),
+        replace: true,
     }
 }
 

@@ -29,6 +29,9 @@ pub use texts::TextCache;
 
 use crate::store::Store;
 
+/// The longest query: what people type is much shorter, and each of its terms takes time.
+const MOST_BYTES: usize = 1024;
+
 /// A query that was understood.
 #[derive(Clone, Debug)]
 pub struct Query {
@@ -41,6 +44,10 @@ impl Query {
     /// # Errors
     /// What is wrong with it, where, and what was probably meant.
     pub fn new(text: &str, options: Options, catalog: &Catalog, store: &Store) -> Result<Query, QueryError> {
+        if text.len() > MOST_BYTES {
+            let message = format!("a query has at most {MOST_BYTES} bytes; leave words out");
+            return Err(QueryError { column: 0, length: 0, message });
+        }
         let parsed = parse::parse(text)?;
         plan::Plan::new(&parsed, options, catalog, store).map(|plan| Query { plan })
     }

@@ -42,12 +42,8 @@ impl Input {
     /// Says why the file cannot be read or unpacked, and what to do.
     pub fn open(path: &Path, unpacked: impl FnMut(u64, u64) -> bool) -> Result<Input, Problem> {
         let fail = |message: String| Problem { path: path.to_path_buf(), message };
-        // Looked at before it is opened: opening a pipe would wait for somebody to write to it.
-        let meta = std::fs::metadata(path).map_err(|e| fail(io_message(&e)))?;
-        if !meta.is_file() {
-            return Err(fail("is not a regular file; save it to one first".into()));
-        }
-        let file = File::open(path).map_err(|e| fail(io_message(&e)))?;
+        let file = crate::files::open(path).map_err(|e| fail(io_message(&e)))?;
+        let meta = file.metadata().map_err(|e| fail(io_message(&e)))?;
         let mut magic = [0; 2];
         let mut input = Input { path: path.to_path_buf(), length: meta.len(), file: Arc::new(file), damage: None };
         if input.read_at(&mut magic, 0).is_ok_and(|n| n == 2) && magic == [0x1f, 0x8b] {
@@ -119,10 +115,7 @@ impl Input {
 /// # Errors
 /// When the file is no regular one or cannot be opened or read.
 pub fn head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut file = File::open(path)?;
+    let mut file = crate::files::open(path)?;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(most as u64).read_to_end(&mut head)?;
     if head.starts_with(&[0x1f, 0x8b]) {

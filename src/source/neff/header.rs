@@ -1,6 +1,5 @@
 //! The 1024 bytes at the start of a NEFF.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -81,7 +80,7 @@ impl Header {
         let failed = |problem: std::io::Error| {
             Fault::new(format!("it cannot be read: {problem}"), "check the path and its permissions")
         };
-        let mut file = File::open(path).map_err(failed)?;
+        let mut file = crate::files::open(path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         let mut head = Vec::with_capacity(HEADER_BYTES);
         (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut head).map_err(failed)?;

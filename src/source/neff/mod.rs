@@ -15,7 +15,6 @@ pub use header::{HEADER_BYTES, Header};
 pub(crate) use header::hex;
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -110,7 +109,7 @@ impl Neff {
         let failed = |problem: std::io::Error| {
             Fault::new(format!("cannot read {}: {problem}", path.display()), "check the path and its permissions")
         };
-        let file = File::open(path).map_err(failed)?;
+        let file = crate::files::open(path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         Neff::read(BufReader::with_capacity(1 << 17, file), size).map_err(|fault| fault.about(path))
     }

@@ -190,7 +190,7 @@ pub(super) enum SectionKind {
 impl Ntff {
     /// Opens and reads a file. Fails where it is no NTFF, or one of a version that is not understood.
     pub fn open(path: &Path) -> Result<Ntff, Fault> {
-        let bytes = std::fs::read(path).map_err(|problem| {
+        let bytes = crate::files::read(path, u64::MAX - 1).map_err(|problem| {
             Fault::new(format!("cannot read {}: {problem}", path.display()), "check the path and its permissions")
         })?;
         Ntff::parse(bytes).map_err(|fault| fault.about(path))

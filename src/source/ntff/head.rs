@@ -1,7 +1,6 @@
 //! What an NTFF says about itself, read without its records: the metadata is walked field by field in the file, so that
 //! a directory of large traces is looked through in no time.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
 use std::path::Path;
 
@@ -105,7 +104,7 @@ impl Head {
     /// Says why the trace cannot be read at all.
     pub fn open(path: &Path) -> Result<Head, Unusable> {
         let unreadable = |problem: io::Error| Unusable::Unreadable(problem.to_string());
-        let file = File::open(path).map_err(unreadable)?;
+        let file = crate::files::open(path).map_err(unreadable)?;
         let bytes = file.metadata().map_err(unreadable)?.len();
         Head::read(BufReader::new(file), bytes)
     }

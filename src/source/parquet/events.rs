@@ -393,10 +393,10 @@ impl Timing {
     /// Start, end and whether the file has them the wrong way round.
     #[inline]
     fn at(&self, row: usize) -> Option<(i64, i64, bool)> {
-        let start = self.starts.as_ref()?.at(row)?;
+        let start = self.starts.as_ref()?.time(row)?;
         let end = match (&self.ends, &self.durations) {
-            (Some(ends), _) if let Some(end) = ends.at(row) => end,
-            (_, Some(durations)) => durations.at(row).map_or(start, |d| end_of(start, u64::try_from(d).unwrap_or(0))),
+            (Some(ends), _) if let Some(end) = ends.time(row) => end,
+            (_, Some(durations)) => durations.time(row).map_or(start, |d| end_of(start, u64::try_from(d).unwrap_or(0))),
             _ => start,
         };
         Some((start, end, end < start))

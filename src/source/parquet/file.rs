@@ -18,7 +18,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
-use crate::source::guard;
+use crate::guard;
 use crate::store::{Problem, cold};
 
 /// A file that several threads read at once: every read names its place.
@@ -105,7 +105,7 @@ impl TableFile {
     /// Says in words what is wrong with the file and what to do.
     pub fn open(path: &Path) -> Result<TableFile, Problem> {
         let fail = |message: String| Problem { path: path.to_path_buf(), message };
-        let file = File::open(path).map_err(|e| fail(io_message(&e)))?;
+        let file = crate::files::open(path).map_err(|e| fail(io_message(&e)))?;
         let length = file.metadata().map_err(|e| fail(io_message(&e)))?.len();
         let shared = Shared { file: Arc::new(file), length };
         let mut head = [0u8; 4];
@@ -300,6 +300,7 @@ pub fn io_message(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be read: permission denied; ask for read access (chmod +r)".into(),
         io::ErrorKind::NotFound => "does not exist; check the path".into(),
+        io::ErrorKind::InvalidInput => "is not a regular file; put the file itself there, or remove it".into(),
         _ => format!("cannot be read: {error}"),
     }
 }

@@ -88,7 +88,7 @@ pub fn read(
                 .collect();
             let mut piece: BTreeMap<Option<i64>, Samples> = BTreeMap::new();
             for row in 0..batch.num_rows() {
-                let Some(time) = times.at(row) else { continue };
+                let Some(time) = times.time(row) else { continue };
                 let samples = piece.entry(cores.as_ref().and_then(|c| c.at(row))).or_default();
                 samples.values.resize_with(columns.len(), Vec::new);
                 samples.times.push(time);

@@ -2,7 +2,6 @@
 //! which column the row holds; of the other fields, one per element type, just one is not null.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -128,7 +127,12 @@ pub struct Reader {
 impl Reader {
     /// Maps a file; `None` where it is not whole.
     pub fn open(path: &Path) -> Option<Reader> {
-        let file = File::open(path).ok()?;
+        // The library takes offsets in a damaged file at their word.
+        crate::guard::catch(|| Reader::map(path)).flatten()
+    }
+
+    fn map(path: &Path) -> Option<Reader> {
+        let file = crate::files::open(path).ok()?;
         // SAFETY: caches are never changed in place: they are written under another name, renamed, and unlinked, and
         // a mapping survives that.
         let map = unsafe { memmap2::Mmap::map(&file) }.ok()?;
