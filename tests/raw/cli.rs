@@ -91,6 +91,10 @@ fn questions_about_a_capture_are_answered() {
 
     let why = json(&["explain", capture, "pc:1@Tensor", "--json"]);
     assert_eq!(why["subject"]["pc"], 1);
+    // Between the change that let it go and its start records were lost, so that it may have been another one.
+    let causes = why["causes"].as_array().unwrap();
+    let semaphore = causes.iter().find(|cause| cause.to_string().contains("S[34]")).unwrap();
+    assert_eq!(semaphore["basis"], "inferred", "{semaphore}");
 
     let out = folder.at("out");
     let arguments = ["export", capture, "--range", "0..10us", "--tables", "Instruction", "--format", "csv", "--out"];
