@@ -223,6 +223,19 @@ fn each_version_opens_as_a_profile() {
 }
 
 #[test]
+fn what_never_ended_is_named() {
+    let folder = Folder::new(6);
+    let mut hung = trace(6);
+    hung.cores[0].instructions.pop();
+    std::fs::write(folder.at("run.ntff"), hung.bytes()).unwrap();
+    let store = open(&folder.at("run.ntff"));
+    let said = store.records("Warning").unwrap().rows.iter().filter_map(|row| row[0].text()).collect::<Vec<_>>();
+    let hung = said.iter().find(|text| text.contains("had not ended")).unwrap();
+    assert!(hung.contains("sg00: an instruction") && hung.contains("NOTIFY on Tensor since 89998 ns"), "{hung}");
+    assert!(said.iter().any(|text| text.contains("records were lost in one place")), "{said:?}");
+}
+
+#[test]
 fn a_cached_capture_answers_as_one_that_was_read() {
     let folder = Folder::new(6);
     let (found, cache) = (source::discover(&folder.at("")).unwrap().remove(0), folder.at("cache"));

@@ -1,6 +1,13 @@
 //! What a person should know before trusting a capture, beyond what could not be read of it.
 
 use super::RawCapture;
+use super::rows::{RawUnfinished, Times, nanoseconds};
+use crate::store::LOST_RECORDS;
+
+/// How the word at the doorbell compares: greater than, as no other does.
+const DOORBELL: u8 = 4;
+/// Instructions that never ended are named up to so many.
+const MOST_NAMED: usize = 3;
 
 impl RawCapture {
     /// Doubts in plain words, as the vendor's tool files its own: message and category.
@@ -38,19 +45,49 @@ impl RawCapture {
             };
             doubts.push((format!("{cores} {name}, {place}"), "Merged"));
         }
-        // The Tensor Engine of each core waits for the next execution when the capture ends.
-        for (pcore_idx, core) in self.cores.iter().enumerate() {
-            let unfinished = self.unfinished.iter().filter(|row| usize::from(row.pcore_idx) == pcore_idx).count();
-            if unfinished > 1 {
+        for (pcore_idx, core) in (0..).zip(&self.cores) {
+            let stuck: Vec<String> = self.stuck(pcore_idx).map(|row| self.since(row)).collect();
+            if !stuck.is_empty() {
+                let more = if stuck.len() > MOST_NAMED { ", …" } else { "" };
                 let message = format!(
-                    "{}: {unfinished} instructions had not ended when the capture did, so the end of the execution may be \
-                     missing",
-                    core.name
+                    "{}: {} had not ended when the capture did, so the end of the execution may be missing: {}{more}",
+                    core.name,
+                    if stuck.len() == 1 {
+                        "an instruction".to_owned()
+                    } else {
+                        format!("{} instructions", stuck.len())
+                    },
+                    stuck[..stuck.len().min(MOST_NAMED)].join(", ")
                 );
                 doubts.push((message, "Incomplete Execution"));
             }
         }
+        let lost = self.gaps.iter().filter(|gap| !self.is_outside(gap.pcore_idx, gap.times())).count();
+        if lost > 0 {
+            let places = if lost == 1 { "in one place".to_owned() } else { format!("in {lost} places") };
+            let message = format!(
+                "semaphore records were lost {places} (track {LOST_RECORDS}); what waited there, and for what, is inferred"
+            );
+            doubts.push((message, "Missing Data"));
+        }
         doubts
+    }
+
+    /// Instructions of a core that began within the measured execution and never ended. That the Tensor Engine waits at its
+    /// doorbell for the next execution is so in every capture.
+    fn stuck(&self, pcore_idx: u16) -> impl Iterator<Item = &RawUnfinished> {
+        self.unfinished.iter().filter(move |row| {
+            let begins = Times { start_ps: row.start_ps, end_ps: row.start_ps.saturating_add(1) };
+            let at_doorbell = self.words[row.word as usize].sync.waits.iter().any(|wait| wait.mode == DOORBELL);
+            row.pcore_idx == pcore_idx && !at_doorbell && !self.is_outside(pcore_idx, begins)
+        })
+    }
+
+    /// `DRAIN on Scalar since 4953 ns`.
+    fn since(&self, row: &RawUnfinished) -> String {
+        let word = &self.words[row.word as usize];
+        let operands = if word.operands.is_empty() { String::new() } else { format!(" ({})", word.operands) };
+        format!("{} on {} since {} ns{operands}", word.opcode, row.engine.name(), nanoseconds(row.start_ps))
     }
 
     /// Packets of dynamic queues that no tensor is known of, and all packets of such queues.

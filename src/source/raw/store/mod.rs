@@ -9,20 +9,14 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::rows::{Node, Times};
+use super::rows::Node;
 use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
-use crate::store::{Builder, Datum, Graph, LOST_RECORDS, Problem, ProfileInfo, Records, Rows, Store, TableInfo};
+use crate::store::{Builder, Datum, Graph, Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 use columns::TABLES;
 use rows::{LaterRows, RawRows};
-
-/// Instructions that never ended are named one by one up to so many.
-const MOST_STUCK: usize = 5;
-
-/// How the word at the doorbell compares: greater than, as no other does.
-const DOORBELL: u8 = 4;
 
 /// Steps of an opening.
 const STEPS: u64 = 4;
@@ -152,43 +146,17 @@ fn graph(capture: &RawCapture) -> Option<Graph> {
 
 /// What a person should know before trusting the profile.
 fn warnings(found: &Found, capture: &RawCapture) -> Option<Records> {
-    let mut rows = vec![];
-    let mut warn = |message: String| {
-        rows.push(vec![Datum::Text(message), Datum::Text("Missing Data".into())]);
-    };
+    let mut doubts = capture.doubts();
     if found.neff.is_none() {
         let name = if capture.metadata.neff_name.is_empty() { "the NEFF" } else { &capture.metadata.neff_name };
-        warn(format!(
+        let message = format!(
             "{name} that ran was not found beside the capture: dependencies, tensors, layers and source lines are \
              missing; give it with --neff FILE"
-        ));
+        );
+        doubts.insert(0, (message, "Missing Data"));
     }
-    let stuck = capture.unfinished.iter().filter(|row| {
-        let times = Times { start_ps: row.start_ps, end_ps: row.start_ps.saturating_add(1) };
-        // The Tensor Engine waits at its doorbell for the next execution, in every capture.
-        let at_doorbell = capture.words[row.word as usize].sync.waits.iter().any(|wait| wait.mode == DOORBELL);
-        !at_doorbell && !capture.is_outside(row.pcore_idx, times)
-    });
-    for row in stuck.take(MOST_STUCK) {
-        let word = &capture.words[row.word as usize];
-        warn(format!(
-            "{} on {}(nc{}) began at {} ns and had not ended when the capture did: {}",
-            word.opcode,
-            row.engine.name(),
-            row.pcore_idx,
-            row.start_ps.div_euclid(1000),
-            word.operands
-        ));
-    }
-    let lost = capture.gaps.iter().filter(|gap| !capture.is_outside(gap.pcore_idx, gap.times())).count();
-    if lost > 0 {
-        warn(format!(
-            "semaphore records were lost {} (track {LOST_RECORDS}); what waited there, and for what, is inferred",
-            if lost == 1 { "in one place".to_owned() } else { format!("in {lost} places") }
-        ));
-    }
-    let doubts = capture.doubts().into_iter();
-    rows.extend(doubts.map(|(message, category)| vec![Datum::Text(message), Datum::Text(category.into())]));
+    let row = |(message, category): (String, &str)| vec![Datum::Text(message), Datum::Text(category.into())];
+    let rows: Vec<_> = doubts.into_iter().map(row).collect();
     let columns = ["message", "category"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then(|| Records { name: "Warning".into(), columns, rows })
 }
