@@ -1,6 +1,5 @@
 //! What makes a profile doubtful, looked for in the background once it is shown.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::App;
@@ -8,7 +7,7 @@ use super::effect::Effect;
 use super::jobs::Job;
 use crate::model::{Finding, Severity};
 use crate::query::check::{beyond_warnings, check_warnings};
-use crate::source::capture::Program;
+use crate::source::capture::{Program, names};
 use crate::source::{self, Format, Found};
 
 impl App {
@@ -46,8 +45,11 @@ impl App {
 
 /// What the files beside a trace tell of it: about itself, its program, and the directories that it is in.
 fn of_capture(found: &Found) -> Vec<Finding> {
-    let directory = found.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(mut survey) = source::survey(directory) else { return vec![] };
+    let process = found.path.ancestors().skip(1).find(|directory| {
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        names::process(&name).is_some()
+    });
+    let Ok(mut survey) = source::survey(process.unwrap_or(&found.path)) else { return vec![] };
     // The program may have been given by name.
     if let Some(neff) = &found.neff {
         let own = survey.capture.traces.iter_mut().filter(|trace| trace.path == found.path);

@@ -74,11 +74,17 @@ impl App {
             return;
         }
         let title = format!("{} profiles", found.len());
-        let choices = found.into_iter().map(|found| {
+        let together = source::merged(found.clone(), std::path::Path::new("")).ok();
+        let choice = |found: Found| {
             let detail = detail(&found);
-            Choice::new(found.name.clone(), detail, move |app| app.open_found(found))
-        });
-        let pick = Pick::new(title, choices.collect());
+            Choice::new(found.name.clone(), detail, move |app: &mut App| app.open_found(found))
+        };
+        let mut choices: Vec<Choice> = found.into_iter().map(choice).collect();
+        choices.extend(together.map(|found| {
+            let label = format!("all {} device traces together", found.others.len() + 1);
+            Choice::new(label, "on one time axis", move |app: &mut App| app.open_found(found))
+        }));
+        let pick = Pick::new(title, choices);
         self.show(pick.or_else(App::end_if_empty));
     }
 

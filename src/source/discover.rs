@@ -312,7 +312,13 @@ fn trace(path: &Path, bytes: u64) -> Survey {
         let process = process.and_then(|dir| survey(dir).ok()).map(|survey| survey.capture.neffs);
         process.into_iter().flatten().chain(cached::neffs(&cached::directories())).collect()
     };
-    let capture = Capture::of(files, &others);
+    let mut capture = Capture::of(files, &others);
+    // What else lies beside it is not what was asked about.
+    let used = |path: &Path| capture.traces.iter().any(|t| t.program.as_ref().is_some_and(|p| p.path == path));
+    let (files, neffs) = (std::mem::take(&mut capture.files), std::mem::take(&mut capture.neffs));
+    let files = files.into_iter().filter(|file| file.kind == FileKind::Ntff || used(&file.path)).collect();
+    let neffs = neffs.into_iter().filter(|neff| used(&neff.path)).collect();
+    (capture.files, capture.neffs, capture.partial) = (files, neffs, true);
     // One that is named is opened whatever is in it, so that it says what is wrong.
     let found = capture.traces.iter().map(raw).collect();
     Survey { found, capture, problems: vec![] }

@@ -65,6 +65,34 @@ fn check_says_the_same_of_many_files_once() {
 }
 
 #[test]
+fn check_of_one_file_says_nothing_of_its_neighbours() {
+    let home = Tree::new();
+    let tree = pair().with("i-0a_pid_3/neff_99.neff", neff(6, 9)).with("i-0a_pid_3/9_instid_0_vnc_0.ntff", "x");
+    let file = tree.at("i-0a_pid_3/12_instid_0_vnc_0.ntff");
+    let output = run(home.path(), &["check", file.to_str().unwrap(), "--json"], None);
+    assert_eq!(output.status.code(), Some(0));
+    let report = json(&output.stdout);
+    assert_eq!(report["files"], 2, "the trace and its program");
+    let paths = report["findings"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap().to_owned());
+    assert!(
+        paths.clone().all(|p| !p.contains("neff_99") && !p.contains("9_instid")),
+        "{:?}",
+        paths.collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn check_of_an_empty_trace_fails() {
+    let home = Tree::new();
+    for (bytes, code) in [(vec![], "empty-file"), (crate::idle(6), "no-instructions")] {
+        let tree = Tree::new().with("a.ntff", bytes);
+        let output = run(home.path(), &["check", tree.at("a.ntff").to_str().unwrap(), "--json"], None);
+        assert_eq!(output.status.code(), Some(1), "{code}");
+        assert_eq!(json(&output.stdout)["findings"][0]["code"], code);
+    }
+}
+
+#[test]
 fn check_opens_processed_profiles_as_well() {
     let home = Tree::new();
     let profile = neuron_scope::demo::write(home.path()).unwrap();

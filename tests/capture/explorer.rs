@@ -58,6 +58,19 @@ fn what_failed_is_said_on_opening() {
 }
 
 #[test]
+fn all_can_be_chosen_together() {
+    let tree = Tree::new()
+        .with("run_rank_0.ntff", ntff(6, 1))
+        .with("run_rank_1.ntff", ntff(6, 1))
+        .with("run.neff", neff(6, 1));
+    let list = screen(&open(&tree, ""));
+    assert!(list.contains("all 2 device traces together") && list.contains("2 profiles"), "{list}");
+    let app = open(&tree, "<Down><Down><Enter>");
+    assert_eq!(app.app.scene.store.cores(), 2);
+    assert!(screen(&app).contains("run / rank 0 and 1 more"), "{}", screen(&app));
+}
+
+#[test]
 fn a_core_that_was_not_captured_is_told_with_the_others() {
     let tree = capture().with("i-0a_pid_3/t/12_instid_0_vnc_4.ntff", ntff(6, 1));
     let app = open(&tree, "<Enter>");

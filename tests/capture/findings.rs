@@ -217,6 +217,11 @@ fn reading_a_trace_tells_more() {
     assert!(codes(&plain, &unnamed).contains(&(Severity::Warning, "dma-without-names")));
 
     let mut members = sample::members(6);
+    members.push(("sg00/kernel_debug_info.json", b"{}".to_vec()));
+    let found = read(&plain, &crate::writer::neff(sample::UUID, &members));
+    assert!(found.iter().any(|f| f.code == "warned" && f.text.contains("kernel_debug_info.json")), "{found:?}");
+
+    let mut members = sample::members(6);
     members.retain(|(name, _)| !name.contains("debug_info"));
     let bare = crate::writer::neff(sample::UUID, &members);
     let found = read(&plain, &bare);

@@ -18,7 +18,7 @@ pub(super) fn add(store: &Store, findings: &mut Vec<Finding>) {
             "Run the model at least 3 times before the capture, and wait for it (torch.neuron.synchronize()) before the \
              export",
         ));
-    } else {
+    } else if !super::check_warnings(store).iter().any(|finding| finding.code == "no-program") {
         debug_information(store, findings);
     }
     let processed = store.info.format == "parquet";

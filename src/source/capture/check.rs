@@ -19,9 +19,10 @@ impl Capture {
     #[must_use]
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = vec![];
-        for process in self.processes() {
-            system_files(&process, &mut findings);
-            cores(&process, &mut findings);
+        // Of some files nothing can be said about what is missing.
+        for process in self.processes().iter().filter(|_| !self.partial) {
+            system_files(process, &mut findings);
+            cores(process, &mut findings);
         }
         let empty = self.files.iter().filter(|file| file.bytes == 0 && file.kind != FileKind::Ntff);
         findings.extend(empty.map(|file| {
@@ -51,7 +52,7 @@ impl Capture {
         let head = match &trace.head {
             Ok(head) => head,
             // Which of them ran at all is told per process.
-            Err(Unusable::Empty) => return vec![],
+            Err(Unusable::Empty) if !self.partial => return vec![],
             Err(why) => return vec![unusable(&trace.path, why)],
         };
         let mut findings = vec![];
@@ -121,7 +122,8 @@ impl Capture {
 fn unusable(path: &Path, why: &Unusable) -> Finding {
     let code = match why {
         Unusable::Version(_) => "unknown-version",
-        Unusable::Empty | Unusable::Short(_) | Unusable::Cut { .. } => "cut-off",
+        Unusable::Empty => "empty-file",
+        Unusable::Short(_) | Unusable::Cut { .. } => "cut-off",
         Unusable::Damaged(_) => "damaged",
         Unusable::Unreadable(_) => "unreadable",
     };

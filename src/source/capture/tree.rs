@@ -31,6 +31,8 @@ pub struct Capture {
     pub traces: Vec<Trace>,
     /// The programs.
     pub neffs: Vec<Neff>,
+    /// Whether there may be further files of the same processes: a single trace was asked about.
+    pub partial: bool,
 }
 
 /// A process of a capture.
@@ -56,7 +58,7 @@ impl Capture {
         let neffs: Vec<Neff> = of_kind(FileKind::Neff).map(|f| Neff::look(&f.path)).collect();
         let mut traces: Vec<Trace> = of_kind(FileKind::Ntff).map(|f| Trace::look(&f.path)).collect();
         pair(&mut traces, &neffs, cached);
-        let mut capture = Capture { files, traces, neffs };
+        let mut capture = Capture { files, traces, neffs, partial: false };
         capture.label();
         capture
     }

@@ -22,6 +22,11 @@ impl RawCapture {
             );
             doubts.push((message, "Missing Data"));
         }
+        if self.metadata.has_kernel_debug_info {
+            let message = "the program holds kernel_debug_info.json, whose layout is not public: source lines are those \
+                           of the compiler's other debug information";
+            doubts.push((message.to_owned(), "Missing Data"));
+        }
         if self.metadata.programs > 1 {
             let message = format!(
                 "the trace spans executions of {} programs, and only one of them was used for names and source lines",

@@ -40,6 +40,8 @@ pub struct RawMetadata {
     pub neff_name: String,
     /// How many programs the measured executions are of.
     pub programs: usize,
+    /// Whether the program holds `kernel_debug_info.json`, which is not read.
+    pub has_kernel_debug_info: bool,
     /// Physical cores that ran.
     pub num_physical_cores: u64,
     /// Whether several physical cores form one logical core.
@@ -258,6 +260,7 @@ impl RawCapture {
             ntff_version: ntff.version,
             neff_name: ntff.neff_name.clone(),
             programs: ntff.executions.iter().map(|e| &e.uuid).collect::<std::collections::BTreeSet<_>>().len().max(1),
+            has_kernel_debug_info: neff.is_some_and(|neff| neff.has_kernel_debug_info),
             num_physical_cores: ntff.physical_cores,
             vnc_enabled: ntff.cores.len() > 1,
             last_hw_timestamp: ends.max().unwrap_or(0),
