@@ -164,8 +164,8 @@ fn the_matches_of_a_search_are_exported() {
     let mut app = demo(SIZE);
     press(&mut app, "/opcode=ACTIVATE<Enter>");
     let total = app.app.search.total();
-    // The second choice; the last line is the directory.
-    press(&mut app, &format!("e<Right><Up><C-u>{}<Enter>", out.display()));
+    // Matches are the first choice; the last line is the directory, where typing replaces what is proposed.
+    press(&mut app, &format!("e<Up>{}<Enter>", out.display()));
     assert!(said(&app).contains("rows of Instruction written to"), "{}", said(&app));
     let text = std::fs::read_to_string(out.join("Instruction.csv")).unwrap();
     assert_eq!(text.lines().count() as u64, total + 1);
@@ -195,4 +195,19 @@ fn an_area_is_exported_with_its_tracks_only() {
     press(&mut app, "enosuchtable");
     press(&mut app, "<Esc>e<Down>NoSuchTable<Enter>");
     assert!(said(&app).contains("no table NoSuchTable"), "{}", said(&app));
+}
+
+#[test]
+fn an_area_is_measured_like_a_stretch_between_marks() {
+    let mut app = demo(SIZE);
+    press(&mut app, "gt100us<Enter>v");
+    press(&mut app, "gt200us<Enter>v<Space>a");
+    let area = text(app.buffer(), false);
+    let mut app = demo(SIZE);
+    press(&mut app, "gr100us..200.001us<Enter><Space>a");
+    let window = text(app.buffer(), false);
+    for screen in [&area, &window] {
+        assert!(screen.contains("100.000 µs to 200.001 µs"), "{screen}");
+        assert!(screen.contains("DMA transfers"), "{screen}");
+    }
 }

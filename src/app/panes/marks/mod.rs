@@ -87,9 +87,9 @@ impl MarksPane {
         self.top.min(app.marking.listed().count().saturating_sub(usize::from(self.lines.get()).max(1)))
     }
 
-    /// What is measured from: the mark that was chosen; the stretch to the selected one.
+    /// What is measured: the area, where one is selected, else the stretch between marks.
     fn measured(&self, app: &App) -> Option<Window> {
-        marks::stretch(app).filter(|w| w.length() > 0)
+        app.scene.area.as_ref().map(|area| area.window()).or_else(|| marks::stretch(app)).filter(|w| w.length() > 0)
     }
 
     fn draw_list(&self, area: Rect, buffer: &mut Buffer, app: &App, focused: bool) {
@@ -263,7 +263,12 @@ impl Pane for MarksPane {
 
     fn draw(&self, area: Rect, buffer: &mut Buffer, app: &App, focused: bool) {
         let look = &app.look;
+        let told = self.measured(app).map(|window| self.told(window, app));
         if app.marking.listed().next().is_none() {
+            if let Some(told) = &told {
+                self.draw_told(told, area, buffer, app);
+                return;
+            }
             let key = |action| app.keymap.hint(Context::Timeline, &action).unwrap_or_else(|| "?".into());
             let text = format!(
                 "no marks yet: {} marks the time cursor, {} the selected event or area",
@@ -273,7 +278,6 @@ impl Pane for MarksPane {
             buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.on_background(look.theme.dim));
             return;
         }
-        let told = self.measured(app).map(|window| self.told(window, app));
         let (list, place) = if area.width >= BESIDE && told.is_some() {
             let half = area.width * 2 / 5;
             let place = Rect { x: area.x + half + 2, width: area.width - half - 2, ..area };
