@@ -66,6 +66,9 @@ fn missing_files_are_named_with_what_would_have_made_them() {
     let (severity, code, _, message) = one(&without(&all));
     assert_eq!((severity, code), (Severity::Note, "no-system-trace"));
     assert_says(&message, &["fine", "ProfileMode.RUNTIME", "NEURON_RT_INSPECT_ENABLE=1"]);
+    let (severity, code, _, message) = one(&Tree::new().with("i-0a_pid_3/trace.json", "x"));
+    assert_eq!((severity, code), (Severity::Warning, "nothing-captured"));
+    assert_says(&message, &["neither", "NEURON_RT_INSPECT_ENABLE=1"]);
     let (severity, code, _, message) = one(&without(&["cpu_util.pb"]));
     assert_eq!((severity, code), (Severity::Note, "no-cpu-util"));
     assert_says(&message, &["ProfileMode.CPU_UTIL", "NEURON_RT_INSPECT_CPU_UTIL=1"]);

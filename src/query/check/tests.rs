@@ -64,6 +64,8 @@ fn warnings_of_the_writer_become_findings_with_a_remedy() {
     assert_eq!((severity, code), (Severity::Failed, "events-dropped"));
     assert!(text.contains("1001 trace events") && text.contains("start is missing"), "{text}");
     assert!(text.contains("max_events_per_nc") && text.contains("NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC"));
+    let (_, code, text) = warned(ProfileKind::Device, "Dropped Events", "3 trace events were dropped near the end.");
+    assert!(code == "events-dropped" && !text.contains("start is missing"), "{text}");
     let (severity, code, text) = warned(ProfileKind::Device, "Dropped Events", "host-device DMA events were dropped");
     assert_eq!((severity, code), (Severity::Failed, "host-dma-dropped"));
     assert!(text.contains("end of the host-device") && text.contains("NEURON_RT_PROFILE_BUF_H2D_DMA_MB"), "{text}");

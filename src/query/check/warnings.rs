@@ -28,6 +28,7 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
     let said = format!("{category} {message}").to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let text = message.to_owned();
+    let sentence = message.trim_end_matches('.');
     if says(&["not found beside the capture"]) {
         return about(store, Severity::Failed, "no-program", text, "");
     }
@@ -50,15 +51,21 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
                 store,
                 Severity::Failed,
                 "host-dma-dropped",
-                format!("{text}; the buffer was full, so the end of the host-device transfers is missing"),
+                format!("{sentence}; the buffer was full, so the end of the host-device transfers is missing"),
                 "Set NEURON_RT_PROFILE_BUF_H2D_DMA_MB above its default of 64 and capture again, or capture less",
             )
         } else if store.info.kind == ProfileKind::System || says(&["trace event"]) {
+            // The runtime's buffer is a ring; a warning that says otherwise knows better.
+            let lost = if says(&["near the end", "newest"]) {
+                ""
+            } else {
+                "; the oldest ones go first, so the start is missing"
+            };
             about(
                 store,
                 Severity::Failed,
                 "events-dropped",
-                format!("{text}; the oldest events were overwritten, so the start is missing"),
+                format!("{sentence}{lost}"),
                 "Raise NeuronConfig(max_events_per_nc=…) or NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC (1000000 by \
                  default), filter by core or kind of event, or capture less",
             )
@@ -67,7 +74,7 @@ fn finding(store: &Store, category: &str, message: &str) -> Finding {
                 store,
                 Severity::Failed,
                 "records-dropped",
-                format!("{text}; figures near the gaps are too low"),
+                format!("{sentence}; figures near the gaps are too low"),
                 "Capture fewer cores at once, or less of the run",
             )
         };

@@ -203,6 +203,13 @@ fn system_files(process: &Process<'_>, findings: &mut Vec<Finding>) {
             "trace_info.pb is there but ntrace.pb is not, which holds the events of the system profile",
             "Copy ntrace.pb as well, or capture again",
         ),
+        (false, false) if by_runtime && !has(FileKind::Ntff) => about(
+            Severity::Warning,
+            "nothing-captured",
+            "there is neither a device trace (.ntff) nor a system trace (ntrace.pb): profiling was not on, or nothing ran on \
+             the device",
+            "See that NEURON_RT_INSPECT_ENABLE=1 or the profiler's modes are set, and that the model does not run on the host",
+        ),
         (false, false) if by_runtime => about(
             Severity::Note,
             "no-system-trace",
