@@ -1,14 +1,19 @@
 //! Collective operations as causes: what started each, and the semaphore by which its end is known.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use rustc_hash::FxHashMap;
 
 use super::causes::{Actor, Asking, Basis, Cause, Causes, How};
+use super::index::CauseIndex;
+use super::reach::partition;
 use super::semaphores::{SyncKey, SyncTrack};
 use crate::model::{Engine, Nanos, end_of};
-use crate::store::{EventRef, EventTable};
+use crate::store::{Batch, EventRef, EventTable, Problem, Store, Want};
 
 /// The table of collective operations.
-pub(super) const TABLE: &str = "CcOp";
+const TABLE: &str = "CcOp";
 /// Whose semaphore tells the engines that an operation is over.
 const OWNER: &str = "CC";
 /// An operation and the change that tells of its end are recorded within so many nanoseconds of each other.
@@ -31,9 +36,9 @@ pub struct Collective {
 
 /// What a row of CcOp says of the instruction that started it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trigger {
-    pub engine: Option<Engine>,
-    pub time: Option<Nanos>,
+struct Trigger {
+    engine: Option<Engine>,
+    time: Option<Nanos>,
 }
 
 /// All collective operations, in order of their ends.
@@ -50,7 +55,7 @@ pub struct Collectives {
 
 impl Collectives {
     /// Puts them together; `triggers` are by row, `issuer` finds the instruction that began on an engine at a time.
-    pub(super) fn new(
+    fn new(
         (table, events): (u16, &EventTable),
         triggers: &[Trigger],
         syncs: Vec<SyncKey>,
@@ -102,9 +107,47 @@ impl Collectives {
     }
 }
 
-/// Whether a semaphore tells of the ends of collective operations.
-pub(super) fn tells(track: &SyncTrack) -> bool {
-    track.owner == OWNER
+impl CauseIndex {
+    /// Reads the collective operations.
+    pub(super) fn add_collectives(
+        &mut self,
+        store: &Store,
+        events: &EventTable,
+        cancel: &AtomicBool,
+    ) -> Result<(), Problem> {
+        let Some(table) = store.table_index(TABLE) else { return Ok(()) };
+        let found = &store.events[usize::from(table)];
+        let rows = found.rows.iter().max().map_or(0, |m| *m as usize + 1);
+        let triggers = Mutex::new(vec![Trigger::default(); rows]);
+        let columns = [("trigger_engine", Want::Text), ("trigger_start_ts", Want::Integer)];
+        store.scan(&found.name, &columns, &|batch: Batch| {
+            let mut triggers = triggers.lock().unwrap_or_else(PoisonError::into_inner);
+            for i in 0..batch.rows {
+                if let Some(trigger) = triggers.get_mut(batch.first_row as usize + i) {
+                    trigger.engine = batch.columns[0].text(i).and_then(Engine::parse);
+                    trigger.time = batch.columns[1].integer(i);
+                }
+            }
+            !cancel.load(Ordering::Relaxed)
+        })?;
+        let triggers = triggers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let syncs = self.syncs.iter().filter(|(_, track)| track.owner == OWNER).map(|(key, _)| *key).collect();
+        let issuer = |trigger: &Trigger| {
+            let (engine, time) = (trigger.engine?, trigger.time?);
+            let streams = self.streams.iter().filter(|s| s.engine == Some(engine));
+            let began = streams.flat_map(|s| {
+                let from =
+                    s.first + partition((s.end - s.first) as usize, |i| events.start(s.first + i as u32) < time) as u32;
+                (from..s.end).take_while(|&e| events.start(e) == time)
+            });
+            // A write to a doorbell does it; of several that began at once, such a one.
+            began
+                .filter(|&e| !self.class(events, e).passes)
+                .min_by_key(|&e| (!events.event_name(e).ends_with("WRITE"), e))
+        };
+        self.collectives = Collectives::new((table, found), &triggers, syncs, issuer);
+        Ok(())
+    }
 }
 
 impl Asking<'_> {

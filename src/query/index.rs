@@ -10,9 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::banks::{self, BankUse};
-use super::collectives::{self, Collectives, Trigger};
+use super::collectives::Collectives;
 use super::packets::Packets;
-use super::reach::partition;
 use super::semaphores::{Sample, SyncKey, SyncTrack};
 use super::sync::{self, SyncId, SyncUse};
 use super::transfers::{self, Issue, Transfers};
@@ -400,41 +399,6 @@ impl CauseIndex {
         }
         issues.sort_by_key(|issue| events.start(issue.event));
         issues
-    }
-
-    fn add_collectives(&mut self, store: &Store, events: &EventTable, cancel: &AtomicBool) -> Result<(), Problem> {
-        let Some(table) = store.table_index(collectives::TABLE) else { return Ok(()) };
-        let found = &store.events[usize::from(table)];
-        let rows = found.rows.iter().max().map_or(0, |m| *m as usize + 1);
-        let triggers = Mutex::new(vec![Trigger::default(); rows]);
-        let columns = [("trigger_engine", Want::Text), ("trigger_start_ts", Want::Integer)];
-        store.scan(&found.name, &columns, &|batch: Batch| {
-            let mut triggers = triggers.lock().unwrap_or_else(PoisonError::into_inner);
-            for i in 0..batch.rows {
-                if let Some(trigger) = triggers.get_mut(batch.first_row as usize + i) {
-                    trigger.engine = batch.columns[0].text(i).and_then(Engine::parse);
-                    trigger.time = batch.columns[1].integer(i);
-                }
-            }
-            !cancel.load(Ordering::Relaxed)
-        })?;
-        let triggers = triggers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let syncs = self.syncs.iter().filter(|(_, track)| collectives::tells(track)).map(|(key, _)| *key).collect();
-        let issuer = |trigger: &Trigger| {
-            let (engine, time) = (trigger.engine?, trigger.time?);
-            let streams = self.streams.iter().filter(|s| s.engine == Some(engine));
-            let began = streams.flat_map(|s| {
-                let from =
-                    s.first + partition((s.end - s.first) as usize, |i| events.start(s.first + i as u32) < time) as u32;
-                (from..s.end).take_while(|&e| events.start(e) == time)
-            });
-            // A write to a doorbell does it; of several that began at once, such a one.
-            began
-                .filter(|&e| !self.class(events, e).passes)
-                .min_by_key(|&e| (!events.event_name(e).ends_with("WRITE"), e))
-        };
-        self.collectives = Collectives::new((table, found), &triggers, syncs, issuer);
-        Ok(())
     }
 
     fn add_bank_uses(&mut self, store: &Store, events: &EventTable) {

@@ -1,6 +1,7 @@
 //! One file per question; pure functions of a store and arguments.
 
 pub mod banks;
+mod barriers;
 pub mod blame;
 pub mod causes;
 pub mod chain;

@@ -9,10 +9,13 @@ use ratatui::style::Color;
 use super::Pane;
 use crate::app::App;
 use crate::app::action::Action;
-use crate::app::causes::report::{Report, Tone};
+use crate::app::causes::report::{Entry, Report, Tone};
 use crate::query::chain::PieceKind;
 use crate::ui::lines::{self, Cell, Line};
 use crate::ui::theme::Theme;
+
+/// Lines from the top that are seen without scrolling.
+const FIRST: usize = 6;
 
 /// The pane.
 #[derive(Default)]
@@ -90,10 +93,10 @@ impl Pane for CausesPane {
         let about = |r: &Report| if r.of_window { String::from("window") } else { r.title.clone() };
         let title = report.map(about).unwrap_or_default();
         if title != self.title {
-            // The first line that leads somewhere.
-            self.selected = report
-                .and_then(|r| r.entries.iter().position(|e| e.target.is_some() || e.cause.is_some()))
-                .unwrap_or(0);
+            // The first line that leads somewhere, where that is among the first; sums come before a long chain.
+            let leads = |e: &Entry| e.target.is_some() || e.cause.is_some();
+            let first = report.and_then(|r| r.entries.iter().take(FIRST).position(leads));
+            self.selected = first.unwrap_or(0);
             self.title = title;
             self.top.set(0);
         }
