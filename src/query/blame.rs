@@ -1,5 +1,6 @@
 //! What an engine's idle time is to be blamed on: every idle nanosecond has one cause, and shares of any window add up.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::banks;
@@ -89,11 +90,21 @@ impl Blame {
     /// The same for the gaps of at least `least` nanoseconds alone.
     #[must_use]
     pub fn of_gaps(asking: &Asking<'_>, lane: Lane<'_>, window: Window, least: u64) -> Blame {
-        let mut blame = Blame::default();
-        let mut known = FxHashMap::default();
-        let whole = asking.store.whole();
-        for gap in gaps::gaps(lane, whole, window).filter(|gap| gap.length() >= least) {
-            blame.add(asking, &gap, &mut known);
+        let all: Vec<Gap> =
+            gaps::gaps(lane, asking.store.whole(), window).filter(|gap| gap.length() >= least).collect();
+        let parts: Vec<Blame> = all
+            .par_chunks(4_096)
+            .map(|gaps| {
+                let (mut part, mut known) = (Blame::default(), FxHashMap::default());
+                gaps.iter().for_each(|gap| part.add(asking, gap, &mut known));
+                part
+            })
+            .collect();
+        let (mut blame, mut known) = (Blame::default(), FxHashMap::default());
+        for part in parts {
+            let places: Vec<u16> = part.blamed.into_iter().map(|blamed| blame.place(blamed, &mut known)).collect();
+            let spans = part.spans.into_iter();
+            blame.spans.extend(spans.map(|span| Span { blamed: places[usize::from(span.blamed)], ..span }));
         }
         blame.texts = blame.blamed.iter().map(|blamed| asking.blamed_text(blamed)).collect();
         blame
@@ -102,12 +113,7 @@ impl Blame {
     fn add(&mut self, asking: &Asking<'_>, gap: &Gap, known: &mut FxHashMap<Blamed, u16>) {
         let chain = asking.gap_chain(gap);
         for piece in chain.pieces.iter().rev() {
-            let blamed = asking.blamed(piece);
-            let next = u16::try_from(self.blamed.len()).unwrap_or(u16::MAX);
-            let blamed = *known.entry(blamed).or_insert_with_key(|blamed| {
-                self.blamed.push(blamed.clone());
-                next
-            });
+            let blamed = self.place(asking.blamed(piece), known);
             match self.spans.last_mut() {
                 Some(last) if last.end == piece.start && last.blamed == blamed && last.basis == piece.basis => {
                     last.end = piece.end;
@@ -121,6 +127,15 @@ impl Blame {
                 }),
             }
         }
+    }
+
+    /// The position of a cause, which is new or known.
+    fn place(&mut self, blamed: Blamed, known: &mut FxHashMap<Blamed, u16>) -> u16 {
+        let next = u16::try_from(self.blamed.len()).unwrap_or(u16::MAX);
+        *known.entry(blamed).or_insert_with_key(|blamed| {
+            self.blamed.push(blamed.clone());
+            next
+        })
     }
 
     /// The spans that overlap `window`.
