@@ -85,42 +85,34 @@ pub fn width(text: &str) -> usize {
 
 /// The text, safe and at most `columns` wide, cut between graphemes with [`ELLIPSIS`] at its end.
 pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
-    let text = escape(text);
-    if width(&text) <= columns {
-        return text;
-    }
-    let Some(room) = columns.checked_sub(1) else {
-        return Cow::Borrowed("");
-    };
-    let kept = fitting(text.graphemes(true), room);
-    Cow::Owned(format!("{}{ELLIPSIS}", &text[..kept]))
+    shorten(text, columns, |text, room| format!("{}{ELLIPSIS}", &text[..fitting(text.graphemes(true), room)]))
 }
 
 /// The text, safe and at most `columns` wide, cut at its start: what matters of a path is its end.
 pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
-    let text = escape(text);
-    if width(&text) <= columns {
-        return text;
-    }
-    let Some(room) = columns.checked_sub(1) else {
-        return Cow::Borrowed("");
-    };
-    let kept = fitting(text.graphemes(true).rev(), room);
-    Cow::Owned(format!("{ELLIPSIS}{}", &text[text.len() - kept..]))
+    shorten(text, columns, |text, room| {
+        let kept = fitting(text.graphemes(true).rev(), room);
+        format!("{ELLIPSIS}{}", &text[text.len() - kept..])
+    })
 }
 
 /// The text, safe and at most `columns` wide, cut in its middle: numbered names differ in what stands at their end.
 pub fn truncate_middle(text: &str, columns: usize) -> Cow<'_, str> {
+    shorten(text, columns, |text, room| {
+        let end = &text[text.len() - fitting(text.graphemes(true).rev(), room * 2 / 5)..];
+        let start = &text[..fitting(text.graphemes(true), room - width(end))];
+        format!("{start}{ELLIPSIS}{end}")
+    })
+}
+
+/// The text made safe; where it is too wide, what `cut` makes of it and of the columns beside the ellipsis.
+fn shorten(text: &str, columns: usize, cut: impl FnOnce(&str, usize) -> String) -> Cow<'_, str> {
     let text = escape(text);
-    if width(&text) <= columns {
-        return text;
+    match columns.checked_sub(1) {
+        _ if width(&text) <= columns => text,
+        Some(room) => Cow::Owned(cut(&text, room)),
+        None => Cow::Borrowed(""),
     }
-    let Some(room) = columns.checked_sub(1) else {
-        return Cow::Borrowed("");
-    };
-    let last = fitting(text.graphemes(true).rev(), room * 2 / 5);
-    let first = fitting(text.graphemes(true), room - width(&text[text.len() - last..]));
-    Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..first], &text[text.len() - last..]))
 }
 
 /// The text, safe and exactly `columns` wide: shortened, or filled with spaces on the right.
