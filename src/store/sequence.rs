@@ -394,6 +394,21 @@ impl<'a> Lane<'a> {
         self.moment(window.end).active.before(window.end) - self.moment(window.start).active.before(window.start)
     }
 
+    /// [`Lane::active`] of each of `windows`, of which one mostly begins where the one before ended.
+    #[must_use]
+    pub fn actives(&self, windows: &[Window]) -> Vec<u64> {
+        let mut last: Option<(Nanos, u64)> = None;
+        let before = |time: Nanos| self.moment(time).active.before(time);
+        let active = |window: &Window| {
+            let from =
+                last.filter(|(time, _)| *time == window.start).map_or_else(|| before(window.start), |(_, sum)| sum);
+            let to = before(window.end);
+            last = Some((window.end, to));
+            to - from
+        };
+        windows.iter().map(active).collect()
+    }
+
     /// Events that overlap `window`: they start before its end and end after its start.
     #[must_use]
     pub fn count(&self, window: Window) -> usize {

@@ -310,7 +310,7 @@ impl Activity {
         if fine && self.tracks.len() <= FEW {
             let mut sums = vec![0u64; cells.len()];
             for lane in self.tracks.iter().filter_map(|t| t.lane(store)) {
-                lane.cells(cells.iter().copied()).iter().zip(&mut sums).for_each(|(cell, sum)| *sum += cell.active);
+                lane.actives(cells).iter().zip(&mut sums).for_each(|(active, sum)| *sum += active);
             }
             return sums.iter().zip(cells).map(|(s, c)| (*s as f64 / c.length() as f64 / most) as f32).collect();
         }

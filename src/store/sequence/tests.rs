@@ -90,6 +90,8 @@ proptest! {
         let lane = group.sequence.of(&table);
         let grid = Grid::with_width(num, den, 40).starting_at(start);
         let cells = lane.cells((0..40).map(|k| grid.cell(k)));
+        let windows: Vec<Window> = (0..40).map(|k| grid.cell(k)).collect();
+        prop_assert_eq!(lane.actives(&windows), cells.iter().map(|cell| cell.active).collect::<Vec<_>>());
         for (k, cell) in cells.iter().enumerate() {
             let window = grid.cell(k as i64);
             prop_assert_eq!(cell.busy, union(&events, window, |_| true));
