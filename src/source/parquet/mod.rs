@@ -22,6 +22,7 @@ use self::events::spec_of;
 use self::file::{Span, TableFile};
 use self::files::Table;
 use self::rows::ParquetRows;
+pub(super) use self::samples::value_columns;
 use self::steps::Steps;
 use super::{Found, OpenEvent, Opening};
 use crate::model::Field;

@@ -43,6 +43,12 @@ const TABLES: [(&str, &[&str]); 5] = [
     ("PendingDma", &["value"]),
 ];
 
+/// The value columns of a table of samples, in the schema's order: of `SbufUsage` and `PsumUsage` the mean, then each
+/// partition or bank.
+pub(in crate::source) fn value_columns(table: &str) -> &'static [&'static str] {
+    TABLES.iter().find(|(name, _)| *name == table).map_or(&[], |(_, columns)| columns)
+}
+
 /// The value columns of `table`; `None` where it holds no samples.
 #[must_use]
 pub fn columns_of(table: &str) -> Option<&'static [&'static str]> {

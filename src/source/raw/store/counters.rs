@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::semaphore_track;
+use crate::source::parquet::value_columns;
 use crate::source::raw::{RawCapture, RawThroughput};
 use crate::store::counter::Numbers;
 use crate::store::{Counter, CounterKey, Times};
@@ -21,18 +22,17 @@ pub(super) fn all(capture: &RawCapture) -> Vec<Counter> {
     }
     found.extend(counters("PendingDma", std::mem::take(&mut samples)));
     for row in &capture.sbuf_usage {
-        let mut sample = |column, share: f64| push(&mut samples, row.pcore_idx, column, row.timestamp, 100.0 * share);
-        sample("avg_util_percent", row.avg_util);
-        for (column, share) in SBUF_COLUMNS.into_iter().zip(row.partition_util) {
-            sample(column, share);
+        let shares = std::iter::once(row.avg_util).chain(row.partition_util);
+        for (column, share) in value_columns("SbufUsage").iter().zip(shares) {
+            push(&mut samples, row.pcore_idx, column, row.timestamp, 100.0 * share);
         }
     }
     found.extend(counters("SbufUsage", std::mem::take(&mut samples)));
     for row in &capture.psum_usage {
-        let mut sample = |column, percent| push(&mut samples, row.pcore_idx, column, row.timestamp, percent);
-        sample("avg_util_percent", banks_percent(row.banks));
-        for (bank, column) in PSUM_COLUMNS.into_iter().enumerate() {
-            sample(column, bank_percent(row.banks, bank));
+        let percents =
+            std::iter::once(banks_percent(row.banks)).chain((0..8).map(|bank| bank_percent(row.banks, bank)));
+        for (column, percent) in value_columns("PsumUsage").iter().zip(percents) {
+            push(&mut samples, row.pcore_idx, column, row.timestamp, percent);
         }
     }
     found.extend(counters("PsumUsage", samples));
@@ -40,22 +40,6 @@ pub(super) fn all(capture: &RawCapture) -> Vec<Counter> {
     found.extend(semaphores(capture));
     found
 }
-
-/// Columns of `SbufUsage` by partition: 0, 32, 64, 96.
-const SBUF_COLUMNS: [&str; 4] =
-    ["partition_0_util_percent", "partition_32_util_percent", "partition_64_util_percent", "partition_96_util_percent"];
-
-/// Columns of `PsumUsage` by bank.
-const PSUM_COLUMNS: [&str; 8] = [
-    "bank_0_util_percent",
-    "bank_1_util_percent",
-    "bank_2_util_percent",
-    "bank_3_util_percent",
-    "bank_4_util_percent",
-    "bank_5_util_percent",
-    "bank_6_util_percent",
-    "bank_7_util_percent",
-];
 
 /// How much of PSUM is in use.
 pub(super) fn banks_percent(banks: u8) -> f64 {
