@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::model::Engine;
 use crate::model::format::{format_bytes, format_count};
 use crate::source::neff::isa::{NumberedEngine, Word, ui_queue_name};
-use crate::source::neff::{BirEntry, Graph, LevelEntry, Neff, Tensor};
+use crate::source::neff::{BirEntry, Graph, KernelFile, Kernels, LevelEntry, Neff, Tensor};
 use crate::store::Problem;
 use crate::term::text::escape;
 
@@ -97,7 +97,7 @@ impl Program {
                 "framework": levels.framework,
                 "source_lines": levels.lines,
                 "kernels": neff.levels.kernels,
-                "kernel_debug_info": neff.has_kernel_debug_info,
+                "kernel_debug_info": kernels_json(&neff.kernels),
             },
             "members": neff.members.iter().map(|m| json!({"name": m.name, "size": m.size})).collect::<Vec<_>>(),
         })
@@ -140,18 +140,47 @@ impl Program {
         for (count, what) in rows {
             let _ = writeln!(out, "  {:>14}  {what}", format_count(count as u64));
         }
-        if levels.lines == 0 && !neff.has_kernel_debug_info {
+        if levels.lines == 0 && neff.kernels.instructions.is_empty() {
             let _ = writeln!(out, "  {:>14}  no source line: compiled without debug information of the framework", "");
         }
-        if neff.has_kernel_debug_info {
-            let _ = writeln!(out, "  {:>14}  kernel_debug_info.json is there (its layout is not public; not read)", "");
-        }
+        kernels_text(&neff.kernels, &mut out);
         if !neff.levels.kernels.is_empty() {
             let names: Vec<&str> = neff.levels.kernels.iter().map(String::as_str).collect();
             let _ = writeln!(out, "  kernels: {}", escape(&names.join(", ")));
         }
         neff.graphs.iter().for_each(|graph| graph_text(graph, &mut out));
         out
+    }
+}
+
+fn kernels_json(kernels: &Kernels) -> Value {
+    let file = |file: &KernelFile| json!({"name": file.name, "size": file.size, "outline": file.outline, "instructions": file.instructions});
+    json!({
+        "files": kernels.files.iter().map(file).collect::<Vec<_>>(),
+        "instructions": kernels.instructions.len(),
+        "stack_frames": kernels.frames.len(),
+        "iteration_variables": kernels.iterations.len(),
+        "sources": kernels.sources(),
+    })
+}
+
+/// What kernels say of themselves.
+fn kernels_text(kernels: &Kernels, out: &mut String) {
+    if !kernels.instructions.is_empty() {
+        let (count, calls) = (format_count(kernels.instructions.len() as u64), kernels.frames.len());
+        let turns = kernels.iterations.len();
+        let _ = writeln!(out, "  {count:>14}  instructions of kernels, in {calls} calls and {turns} turns of loops");
+        list(kernels.sources().into_iter().map(|source| format!("{:>14}  {source}", "source")), out);
+    }
+    for file in kernels.files.iter().filter(|file| file.instructions == 0) {
+        let _ = writeln!(
+            out,
+            "  {:>14}  {} ({}): {}; in no layout that is public, not read",
+            "",
+            escape(&file.name),
+            format_bytes(file.size),
+            escape(&file.outline)
+        );
     }
 }
 

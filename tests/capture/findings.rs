@@ -219,10 +219,17 @@ fn reading_a_trace_tells_more() {
     let unnamed = crate::writer::neff(sample::UUID, &members);
     assert!(codes(&plain, &unnamed).contains(&(Severity::Warning, "dma-without-names")));
 
-    let mut members = sample::members(6);
-    members.push(("sg00/kernel_debug_info.json", b"{}".to_vec()));
-    let found = read(&plain, &crate::writer::neff(sample::UUID, &members));
-    assert!(found.iter().any(|f| f.code == "warned" && f.text.contains("kernel_debug_info.json")), "{found:?}");
+    // Debug information of kernels that is in another layout, or of other kernels, is said to be of no use.
+    for (text, why) in [("{}", "an object"), (r#"[{"inst":{"line":1,"name":"other"}}]"#, "none of the 1 instructions")]
+    {
+        let mut members = sample::members(6);
+        members.retain(|(name, _)| !name.contains("kernel_debug_info"));
+        members.push(("sg00/kernel_debug_info.json", text.as_bytes().to_vec()));
+        let found = read(&plain, &crate::writer::neff(sample::UUID, &members));
+        let told = |f: &&Finding| f.code == "warned" && f.text.contains("kernel_debug_info.json");
+        assert!(found.iter().find(told).is_some_and(|f| f.text.contains(why)), "{found:?}");
+    }
+    assert!(!read(&plain, &neff(6, 7)).iter().any(|f| f.text.contains("kernel_debug_info.json")));
 
     let mut members = sample::members(6);
     members.retain(|(name, _)| !name.contains("debug_info"));

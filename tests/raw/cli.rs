@@ -46,10 +46,21 @@ fn a_program_is_described() {
         (&queue["name"], &queue["blocks"], &queue["write_bytes"]),
         (&"qSyncIO0".into(), &1.into(), &32_768.into())
     );
+    let kernels = &debug["kernel_debug_info"];
+    assert_eq!((&kernels["instructions"], &kernels["files"][0]["name"]), (&1.into(), &"kernel_debug_info.json".into()));
+    assert_eq!(kernels["sources"], serde_json::json!(["/src/kernel.py", "/src/tiles.py"]));
     assert!(program["members"].as_array().unwrap().iter().any(|m| m["name"] == "sg00/PE.bin"));
 
     let text = String::from_utf8(run(&["info", name(&folder.at("model.neff"))]).stdout).unwrap();
-    for part in ["cayman (trn2)", "MATMUL 2", "input", "float32 [128, 64] NC", "qSyncIO0"] {
+    for part in [
+        "1  instructions of kernels, in 2 calls",
+        "source  /src/tiles.py",
+        "cayman (trn2)",
+        "MATMUL 2",
+        "input",
+        "float32 [128, 64] NC",
+        "qSyncIO0",
+    ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     // A damaged one is described as far as it goes; what is no program is refused.
@@ -75,6 +86,7 @@ fn questions_about_a_capture_are_answered() {
     assert_eq!((&profile["start_ns"], &profile["end_ns"]), (&2000.into(), &9999.into()));
     assert_eq!((&profile["tables"]["Instruction"], &profile["outside"]["Instruction"]), (&5.into(), &2.into()));
 
+    assert_eq!(json(&["search", capture, "kernel_call_stack:tiles.multiply", "--json"])["total"], 2);
     let found = json(&["search", capture, "opcode=MATMUL duration>400ns", "--json", "--fields"]);
     assert_eq!(found["total"], 1);
     assert_eq!((&found["matches"][0]["id"], &found["matches"][0]["fields"]["pc"]), (&3.into(), &1.into()));

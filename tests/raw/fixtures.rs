@@ -56,6 +56,7 @@ fn each_version_says_what_was_written() {
         assert_eq!((word.compiler_pc, word.bir_id.as_str()), (Some(0), "sg0000:20"));
         assert_eq!((word.penguin_id.as_str(), word.hlo_name.as_str()), ("sg0000:6", "dot.1"));
         assert_eq!(word.layer, "layer_1/dot");
+        assert_eq!(word.nki_source_location, "/src/tiles.py:8");
         assert_eq!((word.psum_write_banks, word.tensor_elements), (1, 128 * 128 * 128));
         assert!(word.operands.starts_with("S[34] (qSync"), "{}", word.operands);
         assert_eq!(word.symbolic_operands, "SBUF(partition=0,offset=16384) PSUM(partition=0,bank=0,offset=0)");

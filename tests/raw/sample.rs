@@ -8,6 +8,11 @@ pub const ZERO: u64 = 5_000_000_000;
 /// Length of the execution.
 pub const LENGTH: u64 = 90_000_000;
 
+/// Where the author of the kernel wrote the multiplications.
+const KERNEL: &str = r#"[{"info":[{"func":{"children":[{"iter":{"children":[{"func":{"children":[
+    {"inst":{"line":8,"name":"I-2"}}],"file":"/src/tiles.py","line":5,"name":"tiles.multiply"}}],
+    "line":31,"val":"4","var":"k"}}],"file":"/src/kernel.py","line":30,"name":"kernel.main"}}],"lnc":1}]"#;
+
 const TENSOR: usize = 0;
 const SYNC: usize = 4;
 
@@ -57,6 +62,7 @@ pub fn members(version: u8) -> Vec<(&'static str, Vec<u8>)> {
         ("debug_info/debug_info_hlo.dbg_sg000000", level([entry(3, "dot.1", &[1], &[])])),
         ("debug_info/debug_info_pttf.dbg_sg000000", level([entry(1, "layer_1/dot", &[], &[])])),
         ("sg00/default_table.bin", vec![0; 500]),
+        ("kernel_debug_info.json", KERNEL.as_bytes().to_vec()),
     ]
 }
 

@@ -196,6 +196,19 @@ fn each_version_opens_as_a_profile() {
         assert_eq!(text_of(&store, "DmaPacket", 0, "packet_aggregation_id"), id.to_string());
         assert_eq!(text_of(&store, "Instruction", 2, "operands").get(1..8), Some("S[34] ("));
         assert_eq!(text_of(&store, "Instruction", 2, "layer"), "\"layer_1/dot\"");
+        for (column, value) in [
+            ("kernel_instruction_name", "I-2:6"),
+            ("kernel_call_stack", "kernel.main (/src/kernel.py:30) > tiles.multiply (/src/tiles.py:5)"),
+            ("kernel_loops", "k=4"),
+        ] {
+            assert_eq!(text_of(&store, "Instruction", 2, column), format!("{value:?}"));
+        }
+        let written = |column: &str| text_of(&store, "KernelInstructions", 0, column);
+        assert_eq!(["stack_frame_id", "stack_frame_depth"].map(written), ["2", "2"]);
+        assert_eq!(["iteration_variables_id", "iteration_variable_depth"].map(written), ["1", "1"]);
+        assert_eq!(["file_path", "line_number"].map(written), ["\"/src/tiles.py\"", "8"]);
+        assert_eq!(text_of(&store, "KernelStackFrames", 1, "parent_stack_frame_id"), "1");
+        assert_eq!(text_of(&store, "KernelIterationVariables", 0, "variable_value"), "4");
         assert_eq!(text_of(&store, "Metadata", 0, "ntff_version"), version.to_string());
         assert_eq!(text_of(&store, "NeffHeader", 0, "network_name"), "\"fixture.neff\"");
         // What is nobody else's business is nowhere.
@@ -337,7 +350,7 @@ fn tables_follow_the_published_schema() {
         assert!(columns.len() >= wanted.len(), "{}", table.name);
         compared += 1;
     }
-    assert!(compared >= 17, "{compared}");
+    assert!(compared >= 20, "{compared}");
 }
 
 #[test]
@@ -358,5 +371,5 @@ fn tables_have_the_columns_of_a_processed_profile() {
             compared += 1;
         }
     }
-    assert!(compared >= 12, "{compared}");
+    assert!(compared >= 15, "{compared}");
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::archive::Archive;
 use super::debug::{self, BirEntry, EngineDebug};
 use super::isa::{NumberedEngine, SemaphoreNames, WORD_BYTES, ui_queue_name};
+use super::kernels::is_kernel_member;
 use crate::model::Engine;
 
 /// A tensor, or another variable that transfers name.
@@ -227,6 +228,7 @@ enum OneOrMany {
 pub fn is_wanted(name: &str) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     match file.rsplit_once('.') {
+        _ if is_kernel_member(name) => true,
         Some((stem, "bin")) => Engine::NUMBERED.iter().any(|engine| engine.stem() == stem),
         Some((stem, "json")) if !folder.is_empty() => {
             matches!(stem, "def" | "tensor_map") || Engine::NUMBERED.iter().any(|engine| engine.stem() == stem)

@@ -6,17 +6,20 @@ mod debug;
 mod graph;
 mod header;
 pub mod isa;
+mod kernels;
 
 pub use archive::Member;
 pub use debug::{BirEntry, DependencyType, LevelEntry, Levels, SourceLine};
 pub use graph::{Descriptor, DmaBlock, Graph, Program, Queue, Tensor};
 pub use header::{HEADER_BYTES, Header};
+pub use kernels::{KernelFile, KernelFrame, KernelInstruction, KernelIteration, Kernels};
 
 pub(crate) use header::hex;
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -76,9 +79,8 @@ pub struct Neff {
     pub graphs: Vec<Graph>,
     /// The debug levels that the graphs share.
     pub levels: Levels,
-    /// Whether the file holds `kernel_debug_info.json`, the source lines of NKI kernels. Its layout is not public, so
-    /// it is recognised and not read.
-    pub has_kernel_debug_info: bool,
+    /// Source lines, calls and loops of NKI kernels.
+    pub kernels: Arc<Kernels>,
     /// What could not be read, in plain words.
     pub problems: Vec<String>,
 }
@@ -143,7 +145,7 @@ impl Neff {
         let graphs = names.iter().map(|name| graph::read(&archive, name, &mut problems)).collect();
         Ok(Neff {
             header,
-            has_kernel_debug_info: archive.members.iter().any(|m| m.name.ends_with("kernel_debug_info.json")),
+            kernels: Arc::new(kernels::read(&archive, &mut problems)),
             members: archive.members,
             compiler_version: info.tool_version,
             name: info.name,
@@ -152,6 +154,11 @@ impl Neff {
             levels,
             problems,
         })
+    }
+
+    /// The place of a graph among the others.
+    pub fn graph_index(&self, name: &str) -> Option<u16> {
+        u16::try_from(self.graphs.iter().position(|graph| graph.name == name)?).ok()
     }
 
     /// The graph with a name.

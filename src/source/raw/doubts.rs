@@ -22,11 +22,7 @@ impl RawCapture {
             );
             doubts.push((message, "Missing Data"));
         }
-        if self.metadata.has_kernel_debug_info {
-            let message = "the program holds kernel_debug_info.json, whose layout is not public: source lines are those \
-                           of the compiler's other debug information";
-            doubts.push((message.to_owned(), "Missing Data"));
-        }
+        doubts.extend(self.unread_kernels().map(|message| (message, "Missing Data")));
         if self.metadata.programs > 1 {
             let message = format!(
                 "the trace spans executions of {} programs, and only one of them was used for names and source lines",
@@ -93,6 +89,28 @@ impl RawCapture {
         let word = &self.words[row.word as usize];
         let operands = if word.operands.is_empty() { String::new() } else { format!(" ({})", word.operands) };
         format!("{} on {} since {} ns{operands}", word.opcode, row.engine.name(), nanoseconds(row.start_ps))
+    }
+
+    /// What of the kernels' own debug information came to nothing.
+    fn unread_kernels(&self) -> Option<String> {
+        let kernels = &self.kernels;
+        let file = kernels.files.first()?;
+        let name = file.name.rsplit('/').next().unwrap_or_default();
+        if kernels.instructions.is_empty() {
+            return Some(format!(
+                "{name} in the program ({}) is in no layout that is public: source lines are those of the compiler's \
+                 other debug information",
+                file.outline
+            ));
+        }
+        let joined = self.words.iter().any(|word| word.kernel_instruction.is_some());
+        (!joined).then(|| {
+            format!(
+                "none of the {} instructions that {name} in the program lists has the name of one that ran: source lines \
+                 are those of the compiler's other debug information",
+                kernels.instructions.len()
+            )
+        })
     }
 
     /// Packets of dynamic queues that no tensor is known of, and all packets of such queues.

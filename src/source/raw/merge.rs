@@ -1,5 +1,7 @@
 //! Several captures of one run on one time axis.
 
+use std::sync::Arc;
+
 use super::rows::{Node, Times};
 use super::{RawCapture, RawCore};
 
@@ -122,6 +124,14 @@ impl RawCapture {
             at(&mut row.after_ps);
             at(&mut row.before_ps);
             core(&mut row.pcore_idx);
+        }
+
+        let written = u32::try_from(self.kernels.instructions.len()).unwrap_or(u32::MAX);
+        for row in &mut other.words {
+            row.kernel_instruction = row.kernel_instruction.map(|index| index.saturating_add(written));
+        }
+        if !other.kernels.files.is_empty() {
+            Arc::make_mut(&mut self.kernels).append(Arc::unwrap_or_clone(other.kernels), cores);
         }
 
         self.metadata.num_physical_cores =

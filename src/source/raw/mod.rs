@@ -18,10 +18,11 @@ pub use chip::Chip;
 pub use rows::*;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::neff::{Fault, Header, Neff};
+use super::neff::{Fault, Header, Kernels, Neff};
 use super::ntff::{Executed, Executions, Ntff, PrivateInfo, SyncRecord};
 use dma::{DmaTables, Program};
 use plans::Plans;
@@ -40,8 +41,6 @@ pub struct RawMetadata {
     pub neff_name: String,
     /// How many programs the measured executions are of.
     pub programs: usize,
-    /// Whether the program holds `kernel_debug_info.json`, which is not read.
-    pub has_kernel_debug_info: bool,
     /// Physical cores that ran.
     pub num_physical_cores: u64,
     /// Whether several physical cores form one logical core.
@@ -116,6 +115,8 @@ pub struct RawCapture {
     pub memory: Vec<RawMemoryUse>,
     /// Where semaphore records are missing (likely).
     pub gaps: Vec<RawGap>,
+    /// Source lines, calls and loops of NKI kernels.
+    pub kernels: Arc<Kernels>,
     /// The captures that were added to it.
     pub merged: Vec<Merged>,
     /// The zero of time on the clock of the device.
@@ -260,7 +261,6 @@ impl RawCapture {
             ntff_version: ntff.version,
             neff_name: ntff.neff_name.clone(),
             programs: ntff.executions.iter().map(|e| &e.uuid).collect::<std::collections::BTreeSet<_>>().len().max(1),
-            has_kernel_debug_info: neff.is_some_and(|neff| neff.has_kernel_debug_info),
             num_physical_cores: ntff.physical_cores,
             vnc_enabled: ntff.cores.len() > 1,
             last_hw_timestamp: ends.max().unwrap_or(0),
@@ -295,6 +295,7 @@ impl RawCapture {
                 );
             }
             capture.neff_header = Some(neff.header.clone());
+            capture.kernels = neff.kernels.clone();
             capture.tensors = tensors(neff);
         }
         capture

@@ -9,7 +9,7 @@ use super::plans::Plans;
 use super::rows::RawWord;
 use crate::model::Engine;
 use crate::source::neff::isa::{Access, NumberedEngine, SemaphoreNames, Space, Word, op};
-use crate::source::neff::{Graph, LevelEntry, Neff};
+use crate::source::neff::{Graph, Kernels, LevelEntry, Neff};
 use crate::source::ntff::{Core, Ntff, Place};
 
 /// No word yet.
@@ -21,6 +21,8 @@ pub(super) struct Words<'a> {
     core: &'a Core,
     pcore_idx: u16,
     neff: Option<(&'a Neff, &'a Graph)>,
+    /// Which core of the logical core the graph is of.
+    graph_index: u16,
     by_index: [Vec<u32>; 5],
     outside: FxHashMap<(Engine, u32), u32>,
     /// For each word of the Tensor Engine whether the matrix loaded last is transposed.
@@ -46,6 +48,7 @@ impl<'a> Words<'a> {
             ntff,
             core,
             pcore_idx,
+            graph_index: neff.and_then(|(neff, graph)| neff.graph_index(&graph.name)).unwrap_or(0),
             neff,
         }
     }
@@ -146,10 +149,26 @@ impl<'a> Words<'a> {
         if let Some(framework) = row.raw_framework_id.and_then(|id| levels.framework.get(&id)) {
             row.layer = framework.name.clone();
         }
-        if let Some(line) = source {
+        row.kernel_instruction = self.kernel_instruction(&neff.kernels, &bir.entry);
+        // What the kernel's own information says is of this very instruction, the others of what it is part of.
+        let written = row.kernel_instruction.map(|index| &neff.kernels.instructions[index as usize]);
+        row.nki_source_location = written.map(|written| neff.kernels.location(written)).unwrap_or_default();
+        if let (true, Some(line)) = (row.nki_source_location.is_empty(), source) {
             row.nki_source_location = format!("{}:{}", line.file, line.line);
         }
         Some(compiled)
+    }
+
+    /// The instruction of a kernel that became a BIR instruction: that of the same name.
+    fn kernel_instruction(&self, kernels: &Kernels, bir: &LevelEntry) -> Option<u32> {
+        if kernels.instructions.is_empty() {
+            return None;
+        }
+        // Where functions are compiled by themselves, names end with the graph's.
+        let name = bir.name.rsplit_once("_sg").map_or(bir.name.as_str(), |(name, _)| name);
+        let penguin = bir.parents.first().copied();
+        let find = |name: &str| kernels.find(name, self.graph_index, penguin);
+        find(&bir.name).or_else(|| find(name)).or_else(|| find(name.split_once(':')?.0))
     }
 
     /// Bytes and operations.

@@ -21,7 +21,7 @@ use self::archive::{Reader, Writer};
 use super::{Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 
 /// Changes whenever what is written here changes its meaning.
-const INDEX_VERSION: u32 = 3;
+const INDEX_VERSION: u32 = 4;
 
 /// Caches that nobody opened for this long are old.
 pub const OLD: Duration = Duration::from_secs(30 * 24 * 3600);

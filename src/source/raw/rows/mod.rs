@@ -140,6 +140,8 @@ pub struct RawWord {
     pub layer: String,
     /// Source line as `file:line`.
     pub nki_source_location: String,
+    /// What the kernel's author wrote, as an index in [`super::RawCapture::kernels`].
+    pub kernel_instruction: Option<u32>,
     /// Device memory read, in bytes.
     pub hbm_read_bytes: u64,
     /// Device memory written.

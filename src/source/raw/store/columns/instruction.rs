@@ -2,6 +2,7 @@
 
 use super::{Column, end_of, int, integer, maybe, text, unknown, word};
 use crate::model::Value;
+use crate::source::neff::{KernelInstruction, Kernels};
 use crate::source::raw::{RawCapture, RawInstruction, RawWord};
 use crate::store::ColumnKind;
 
@@ -11,6 +12,21 @@ fn row(capture: &RawCapture, row: usize) -> &RawInstruction {
 
 fn code(capture: &RawCapture, row: usize) -> &RawWord {
     &capture.words[capture.instructions[row].word as usize]
+}
+
+/// Something about the kernel's instruction that this one is of.
+fn written(capture: &RawCapture, row: usize, about: impl Fn(&Kernels, &KernelInstruction) -> String) -> Value {
+    let index = code(capture, row).kernel_instruction;
+    let found = index.and_then(|index| capture.kernels.instructions.get(index as usize));
+    found.map_or(Value::Null, |found| word(&about(&capture.kernels, found)))
+}
+
+/// The name as the schema has it: `inst.72:0`, with the id in the penguin level.
+fn kernel_name(instruction: &KernelInstruction, code: &RawWord) -> String {
+    match code.raw_penguin_id {
+        Some(id) => format!("{}:{id}", instruction.name),
+        None => instruction.name.to_string(),
+    }
 }
 
 /// The banks of a mask: `[0, 6]`.
@@ -43,7 +59,7 @@ pub(super) const INSTRUCTION: &[Column] = &[
     text("bir_id", |c, i| word(&code(c, i).bir_id)),
     integer("raw_bir_id", |c, i| maybe(code(c, i).raw_bir_id)),
     text("bir_instruction_name", |c, i| word(&code(c, i).bir_instruction_name)),
-    unknown("kernel_instruction_name", ColumnKind::Text),
+    text("kernel_instruction_name", |c, i| written(c, i, |_, row| kernel_name(row, code(c, i)))),
     integer("crc_in", |c, i| int(row(c, i).crc_in)),
     integer("crc_out", |c, i| int(row(c, i).crc_out)),
     integer("evt_wait_time_ns", |c, i| maybe(c.evt_wait_time_ns(row(c, i)))),
@@ -83,4 +99,7 @@ pub(super) const INSTRUCTION: &[Column] = &[
     text("psum_read_banks", |c, i| banks(code(c, i).psum_read_banks)),
     text("psum_write_banks", |c, i| banks(code(c, i).psum_write_banks)),
     text("symbolic_operands", |c, i| word(&code(c, i).symbolic_operands)),
+    // Beyond the schema, which has them in tables of their own.
+    text("kernel_call_stack", |c, i| written(c, i, Kernels::call_stack)),
+    text("kernel_loops", |c, i| written(c, i, Kernels::loops)),
 ];

@@ -3,6 +3,7 @@
 
 mod dma;
 mod instruction;
+mod kernels;
 mod series;
 mod small;
 
@@ -63,6 +64,19 @@ pub(super) const TABLES: &[Table] = &[
     Table { name: "SbufUsage", columns: series::SBUF_USAGE, rows: |c| c.sbuf_usage.len(), small: false },
     Table { name: "PsumUsage", columns: series::PSUM_USAGE, rows: |c| c.psum_usage.len(), small: false },
     Table { name: "Flow", columns: series::FLOW, rows: |c| c.edges.len(), small: false },
+    Table {
+        name: "KernelInstructions",
+        columns: kernels::INSTRUCTION,
+        rows: |c| c.kernels.instructions.len(),
+        small: false,
+    },
+    Table { name: "KernelStackFrames", columns: kernels::FRAME, rows: |c| c.kernels.frames.len(), small: false },
+    Table {
+        name: "KernelIterationVariables",
+        columns: kernels::ITERATION,
+        rows: |c| c.kernels.iterations.len(),
+        small: false,
+    },
     Table { name: LOST_RECORDS, columns: series::LOST, rows: |c| c.gaps.len(), small: false },
     Table { name: "ExecutionInfo", columns: small::EXECUTION, rows: small::executions, small: true },
     Table { name: "Metadata", columns: small::METADATA, rows: |_| 1, small: true },
