@@ -49,7 +49,7 @@ pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> 
             Ok(survey) if survey.found.is_empty() && survey.capture.files.is_empty() => {
                 report.problems.push(survey.nothing(path));
             }
-            Ok(survey) => report.add(survey, cache),
+            Ok(survey) => report.add(survey, path, cache),
             Err(problem) => report.problems.push(problem),
         }
     }
@@ -69,9 +69,14 @@ pub fn gather(paths: &[PathBuf], program: &ProgramArg, cache: Option<&Path>) -> 
 }
 
 impl Report {
-    fn add(&mut self, survey: Survey, cache: Option<&Path>) {
+    fn add(&mut self, survey: Survey, path: &Path, cache: Option<&Path>) {
         self.files += survey.capture.files.len();
-        let found = survey.capture.check();
+        let mut found = survey.capture.check();
+        // Beside profiles that can be opened, nothing need have been captured.
+        if let (true, Some(nothing)) = (survey.found.is_empty(), survey.capture.nothing_captured(path)) {
+            found.retain(|finding| finding.code != nothing.code);
+            found.push(nothing);
+        }
         let cancel = AtomicBool::new(false);
         for profile in survey.found.iter().filter(|p| p.format != Format::Vendor) {
             // Why a file cannot be read was found already.

@@ -28,7 +28,8 @@ pub struct Args {
     pub prune: bool,
 }
 
-/// Builds or prunes caches. Returns the exit status: 0, or 2 where something could not be done.
+/// Builds or prunes caches. Returns the exit status: 0, or 2 where something could not be done. Of a tree in which some
+/// profiles can be read, the others are left, which is said.
 pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
     let Some(directory) = directory else {
         super::complain("no directory for caches: set HOME or XDG_CACHE_HOME");
@@ -56,11 +57,16 @@ pub fn run(args: &Args, directory: Option<&Path>) -> u8 {
     }
     for path in &args.paths {
         match args.program.discover_one(path) {
-            Ok(found) => found.iter().for_each(|f| {
-                if let Err(problem) = index(f, directory) {
-                    fail(&problem);
+            Ok(found) => {
+                let left: Vec<Problem> = found.iter().filter_map(|f| index(f, directory).err()).collect();
+                if left.len() == found.len() {
+                    left.iter().for_each(&mut fail);
+                } else if !left.is_empty() {
+                    left.iter().for_each(super::complain_of);
+                    let (left, all) = (format_count(left.len() as u64), format_count(found.len() as u64));
+                    super::complain(&format!("{}: {left} of {all} profiles were left", path.display()));
                 }
-            }),
+            }
             Err(problem) => fail(&problem),
         }
     }

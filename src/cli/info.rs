@@ -95,7 +95,8 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let text = if args.json { super::json_line(&info.to_json()) } else { info.to_text() };
     let status = super::print(&text);
     info.problems.iter().for_each(super::complain_of);
-    let nothing = info.stores.is_empty() && info.programs.is_empty() && info.captures.is_empty();
+    let nothing =
+        info.stores.is_empty() && info.programs.iter().all(Program::is_unreadable) && info.captures.is_empty();
     if nothing { super::UNUSABLE } else { status }
 }
 

@@ -44,6 +44,11 @@ impl Program {
         Ok(Program { path: path.to_path_buf(), neff })
     }
 
+    /// Whether there is nothing but its header.
+    pub fn is_unreadable(&self) -> bool {
+        self.neff.members.is_empty()
+    }
+
     /// What could not be read of it.
     pub fn problems(&self) -> impl Iterator<Item = Problem> + '_ {
         self.neff.problems.iter().map(|message| Problem { path: self.path.clone(), message: message.clone() })
@@ -128,6 +133,10 @@ impl Program {
         for problem in &neff.problems {
             let _ = writeln!(out, "  ! {}", escape(problem));
         }
+        if self.is_unreadable() {
+            let _ = writeln!(out, "  nothing but its header could be read");
+            return out;
+        }
         let _ = writeln!(out, "\n  debug information");
         let rows = [
             (levels.asm, "instruction words that name their BIR instruction"),
@@ -140,7 +149,7 @@ impl Program {
         for (count, what) in rows {
             let _ = writeln!(out, "  {:>14}  {what}", format_count(count as u64));
         }
-        if levels.lines == 0 && neff.kernels.instructions.is_empty() {
+        if levels.lines == 0 && neff.kernels.instructions.is_empty() && neff.problems.is_empty() {
             let _ = writeln!(out, "  {:>14}  no source line: compiled without debug information of the framework", "");
         }
         kernels_text(&neff.kernels, &mut out);

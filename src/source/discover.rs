@@ -47,6 +47,9 @@ pub fn survey(path: &Path) -> Result<Survey, Problem> {
     if meta.is_file() {
         return file(path, meta.len());
     }
+    if !meta.is_dir() {
+        return Err(fail("is neither a file nor a directory; name a device trace (.ntff) or a directory".into()));
+    }
     let mut survey = Survey::default();
     let mut files = vec![];
     let mut pending = vec![(path.to_path_buf(), 0)];
@@ -81,7 +84,8 @@ impl Survey {
             return problem;
         }
         let about = |path: &Path, message: String| Problem { path: path.to_path_buf(), message };
-        if let Some(finding) = self.capture.check().into_iter().next() {
+        let nothing = self.capture.nothing_captured(path);
+        if let Some(finding) = nothing.or_else(|| self.capture.check().into_iter().next()) {
             let message = finding.message();
             return about(&finding.path, message);
         }
@@ -115,7 +119,13 @@ impl Survey {
         let mut below = vec![];
         for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()) {
             // What the entry leads to, not the link.
-            let Ok(meta) = fs::metadata(&path) else { continue };
+            let Ok(meta) = fs::metadata(&path) else {
+                if FileKind::of(&file_name(&path)).is_some() {
+                    let message = "leads nowhere: what it is a link to is not there or cannot be read".into();
+                    self.problems.push(Problem { path, message });
+                }
+                continue;
+            };
             if meta.is_dir() {
                 below.push(path);
                 continue;

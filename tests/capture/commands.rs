@@ -172,3 +172,129 @@ fn programs_are_found_in_the_caches() {
     command.args(["info", dir, "--json"]).env("HOME", home.path()).env("TORCH_NEURONX_NEFF_CACHE_DIR", cache.path());
     assert!(neff_of(&command.output().unwrap()).unwrap().ends_with("graph.neff"));
 }
+
+#[test]
+fn check_of_what_captured_nothing_fails_and_says_what_would_have() {
+    let home = Tree::new();
+    let program = Tree::new().with("fused.neff", neff(6, 1));
+    let framework =
+        Tree::new().with("i-0a_pid_3/trace.json", "[]").with("i-0a_pid_4/memory_snapshot_rank0.pickle", "x");
+    for tree in [&program, &framework] {
+        let dir = tree.path().to_str().unwrap();
+        let output = run(home.path(), &["check", dir, "--json"], None);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let report = json(&output.stdout);
+        let found = report["findings"].as_array().unwrap();
+        assert_eq!(found[0]["code"], "nothing-captured", "{found:?}");
+        let remedy = found[0]["remedy"].as_str().unwrap();
+        assert!(
+            remedy.contains("ProfileMode.DEVICE") && remedy.contains("NEURON_RT_INSPECT_DEVICE_PROFILE"),
+            "{remedy}"
+        );
+        assert_eq!(found.iter().filter(|f| f["code"] == "nothing-captured").count(), 1, "{found:?}");
+        // Who opens it is told the same.
+        let opened = run(home.path(), &["render", dir], None);
+        assert_eq!(opened.status.code(), Some(2));
+        assert!(text(&opened.stderr).contains("ProfileMode.DEVICE"), "{}", text(&opened.stderr));
+    }
+    // Beside a profile, a program alone is nothing to complain of.
+    let beside = Tree::new().with("fused.neff", neff(6, 1));
+    neuron_scope::demo::write(beside.path()).unwrap();
+    let output = run(home.path(), &["check", beside.path().to_str().unwrap(), "--json"], None);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn damage_is_told_of_the_file_that_is_damaged_and_explains_what_is_missing() {
+    let home = Tree::new();
+    let (whole, program) = (ntff(6, 1), neff(6, 1));
+    let cases = [
+        ("run.neff", whole.clone(), program[..program.len() - 60].to_vec()),
+        ("run.ntff", whole[..whole.len() - 100].to_vec(), program.clone()),
+    ];
+    for (damaged, trace, program) in cases {
+        let tree = Tree::new().with("run.ntff", trace).with("run.neff", program);
+        let output = run(home.path(), &["check", tree.path().to_str().unwrap(), "--json"], None);
+        assert_eq!(output.status.code(), Some(1));
+        let report = json(&output.stdout);
+        let found = report["findings"].as_array().unwrap();
+        let failed: Vec<_> = found.iter().filter(|f| f["severity"] == "failed").collect();
+        assert!(
+            !failed.is_empty() && failed.iter().all(|f| f["path"].as_str().unwrap().ends_with(damaged)),
+            "{failed:?}"
+        );
+        // What is missing for that reason says nothing about how it was captured or compiled.
+        let blamed: Vec<_> = found.iter().map(|f| f["code"].as_str().unwrap()).collect();
+        assert!(!blamed.contains(&"dma-without-names") && !blamed.contains(&"no-debug-information"), "{blamed:?}");
+        assert!(!output.stdout.windows(7).any(|bytes| bytes == b"deflate"));
+    }
+    // Without the program, that is what to see to.
+    let tree = Tree::new().with("run.ntff", whole);
+    let report = json(&run(home.path(), &["check", tree.path().to_str().unwrap(), "--json"], None).stdout);
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    assert_eq!(codes.first(), Some(&"no-program"));
+    assert!(!codes.contains(&"dma-without-names"), "{codes:?}");
+}
+
+#[test]
+fn a_program_of_which_nothing_can_be_read_is_refused() {
+    let home = Tree::new();
+    let tree = Tree::new().with("x.neff", &neff(6, 1)[..1024]);
+    let output = run(home.path(), &["info", tree.at("x.neff").to_str().unwrap()], None);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stdout);
+    assert!(said.contains("nothing but its header") && !said.contains("compiled without"), "{said}");
+}
+
+#[test]
+fn index_takes_what_can_be_read_and_says_what_was_left() {
+    let home = Tree::new();
+    let tree = pair().with("i-0a_pid_3/ntrace.pb", "1").with("i-0a_pid_3/trace_info.pb", "1");
+    let index = |tree: &Tree| run(home.path(), &["index", tree.path().to_str().unwrap()], None);
+    let some = index(&tree);
+    assert_eq!(some.status.code(), Some(0), "{}", text(&some.stderr));
+    assert!(text(&some.stdout).contains("events read"), "{}", text(&some.stdout));
+    let said = text(&some.stderr);
+    assert!(said.contains("vendor's own format") && said.contains("1 of 2 profiles were left"), "{said}");
+    // Nothing at all is another matter.
+    let none = index(&Tree::new().with("i-0a_pid_3/ntrace.pb", "1").with("i-0a_pid_3/trace_info.pb", "1"));
+    assert_eq!(none.status.code(), Some(2));
+    assert_eq!(index(&Tree::new()).status.code(), Some(2));
+}
+
+#[test]
+fn odd_files_and_links_are_said_to_be_what_they_are() {
+    let home = Tree::new();
+    let device = run(home.path(), &["render", "/dev/null"], None);
+    assert_eq!(device.status.code(), Some(2));
+    assert!(text(&device.stderr).contains("neither a file nor a directory"), "{}", text(&device.stderr));
+    let tree = Tree::new();
+    std::os::unix::fs::symlink("/nowhere/x.ntff", tree.at("x.ntff")).unwrap();
+    let dangling = run(home.path(), &["render", tree.path().to_str().unwrap()], None);
+    let said = text(&dangling.stderr);
+    assert!(said.contains("x.ntff") && said.contains("leads nowhere"), "{said}");
+}
+
+#[test]
+fn only_the_bytes_that_a_trace_names_are_read() {
+    let home = Tree::new();
+    let tree = Tree::new().with("run.ntff", ntff(6, 1)).with("run.neff", neff(6, 1));
+    let file = tree.at("run.ntff");
+    let info = |path: &std::path::Path| {
+        json(&run(home.path(), &["info", path.to_str().unwrap(), "--json"], None).stdout)["profiles"][0]["tables"]
+            .clone()
+    };
+    let before = info(&file);
+    // More than any machine has memory for; on disk it takes nothing.
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(1 << 42).unwrap();
+    assert_eq!(info(&file), before);
+    // Where the trace itself claims that much, it is refused.
+    let mut claims = crate::sample::trace(6);
+    claims.cores[0].dma.clear();
+    let bytes = claims.bytes();
+    std::fs::write(&file, [&bytes[..1], &(1_u64 << 41).to_le_bytes()[..7], &bytes[8..]].concat()).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(1 << 42).unwrap();
+    let refused = run(home.path(), &["render", file.to_str().unwrap()], None);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("damaged"), "{}", text(&refused.stderr));
+}

@@ -8,6 +8,9 @@ use crate::store::{Datum, LabelKind, Store};
 /// The driver that records host-device DMA, and all after it.
 const HOST_DMA_DRIVER: (u32, u32) = (2, 31);
 
+/// What explains that names are missing, so that nothing need be done about the debug information.
+const EXPLAINS: [&str; 3] = ["no-program", "not-read", "other-compilation"];
+
 pub(super) fn add(store: &Store, findings: &mut Vec<Finding>) {
     if store.table("Instruction").is_none_or(|table| table.is_empty()) {
         findings.push(about(
@@ -18,7 +21,7 @@ pub(super) fn add(store: &Store, findings: &mut Vec<Finding>) {
             "Run the model at least 3 times before the capture, and wait for it (torch.neuron.synchronize()) before the \
              export",
         ));
-    } else if !super::check_warnings(store).iter().any(|finding| finding.code == "no-program") {
+    } else if !super::check_warnings(store).iter().any(|finding| EXPLAINS.contains(&finding.code)) {
         debug_information(store, findings);
     }
     let processed = store.info.format == "parquet";

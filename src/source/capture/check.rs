@@ -6,7 +6,7 @@ use std::path::Path;
 use super::cached;
 use super::kind::FileKind;
 use super::pair::{Neff, Trace, file_name};
-use super::tree::{Capture, Process};
+use super::tree::{Capture, CaptureFile, Process};
 use crate::model::format::{format_bytes, format_count};
 use crate::model::{Finding, Severity};
 use crate::source::ntff::{Head, Unusable};
@@ -44,6 +44,29 @@ impl Capture {
         findings.sort();
         findings.dedup();
         findings
+    }
+
+    /// That there is nothing that was captured, where there is something else: programs, traces of the framework alone.
+    #[must_use]
+    pub fn nothing_captured(&self, root: &Path) -> Option<Finding> {
+        let captured = |file: &&CaptureFile| matches!(file.kind, FileKind::Ntff | FileKind::SystemTrace);
+        if self.files.is_empty() || self.files.iter().any(|file| captured(&file)) {
+            return None;
+        }
+        let kinds: BTreeSet<&str> = self.files.iter().map(|file| file.kind.words()).collect();
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        Some(Finding::new(
+            Severity::Failed,
+            "nothing-captured",
+            root,
+            format!(
+                "there is neither a device trace (.ntff) nor a system trace (ntrace.pb), only: {}",
+                kinds.join(", ")
+            ),
+            "Name the directory that holds the .ntff too. If there is none, nothing was captured: add ProfileMode.DEVICE to \
+             the profiler, or set NEURON_RT_INSPECT_ENABLE=1 and NEURON_RT_INSPECT_DEVICE_PROFILE=1, and see that the model \
+             runs on the device and not on the host",
+        ))
     }
 
     fn trace(&self, trace: &Trace) -> Vec<Finding> {

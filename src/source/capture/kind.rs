@@ -99,7 +99,11 @@ impl FileKind {
 /// Whether a name belongs to a rank, and to which.
 #[must_use]
 pub fn rank_of(kind: FileKind, file: &str) -> Option<u64> {
-    matches!(kind, FileKind::FrameworkTrace | FileKind::MemorySnapshot).then(|| names::rank(file))?
+    match kind {
+        FileKind::Ntff => names::trace(file).rank,
+        FileKind::FrameworkTrace | FileKind::MemorySnapshot => names::rank(file),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +128,20 @@ mod tests {
         ];
         for (name, kind) in cases {
             assert_eq!(FileKind::of(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_told_by_names() {
+        let cases = [
+            ("profile_rank_3_exec_2.ntff", Some(3)),
+            ("profile_nc_0_session_0.ntff", None),
+            ("memory_snapshot_rank12.pickle", Some(12)),
+            ("neuron_framework_trace_rank_3.json", Some(3)),
+            ("neff_1.neff", None),
+        ];
+        for (name, rank) in cases {
+            assert_eq!(rank_of(FileKind::of(name).unwrap(), name), rank, "{name}");
         }
     }
 

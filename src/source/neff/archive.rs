@@ -5,7 +5,7 @@
 //! what came before it is kept.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use flate2::read::MultiGzDecoder;
 
@@ -50,7 +50,12 @@ pub fn read(stream: impl Read, compressed: u64, wanted: impl Fn(&str) -> bool) -
     let inflated = Bounded { inner: MultiGzDecoder::new(stream), left: limit };
     let mut tar = tar::Archive::new(inflated);
     if let Err(problem) = read_members(&mut tar, &mut archive, wanted) {
-        archive.problems.push(format!("the archive cannot be read to its end: {problem}"));
+        let why = match problem.kind() {
+            ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => "its compressed contents are damaged".to_owned(),
+            _ => problem.to_string(),
+        };
+        archive.problems.push(format!("its contents cannot be read to their end: {why}"));
     }
     archive
 }

@@ -1,15 +1,17 @@
 //! The container: header, metadata, and where the records of each core are.
 
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
 use prost::Message;
 
 use super::clock::Clocks;
-use super::head::{self, Unusable};
+use super::head::{self, Head, Unusable};
 use super::pc_map::{self, Patch};
 use super::record::RECORD_BYTES;
 use crate::model::Engine;
+use crate::model::format::format_bytes;
 use crate::source::neff::isa::{NumberedEngine, WORD_BYTES, Word};
 use crate::source::neff::{Fault, hex};
 
@@ -188,11 +190,20 @@ pub(super) enum SectionKind {
 }
 
 impl Ntff {
-    /// Opens and reads a file. Fails where it is no NTFF, or one of a version that is not understood.
+    /// Opens and reads a file, as far as its metadata describes it. Fails where it is no NTFF, or one of a version that is
+    /// not understood, or does not fit into memory.
     pub fn open(path: &Path) -> Result<Ntff, Fault> {
-        let bytes = crate::files::read(path, u64::MAX - 1).map_err(|problem| {
-            Fault::new(format!("cannot read {}: {problem}", path.display()), "check the path and its permissions")
-        })?;
+        let head = Head::open(path).map_err(|why| why.fault().about(path))?;
+        let size = head.needed_bytes.min(head.bytes);
+        let failed = |problem: std::io::Error| Unusable::Unreadable(problem.to_string()).fault().about(path);
+        let mut bytes = vec![];
+        let room = usize::try_from(size).ok().filter(|size| bytes.try_reserve_exact(*size).is_ok());
+        if room.is_none() {
+            let what = format!("its records take {}, more than there is memory for", format_bytes(size));
+            let remedy = "open it on a machine with more memory, or capture less of the run";
+            return Err(Fault::new(what, remedy).about(path));
+        }
+        crate::files::open(path).and_then(|file| file.take(size).read_to_end(&mut bytes)).map_err(failed)?;
         Ntff::parse(bytes).map_err(|fault| fault.about(path))
     }
 

@@ -14,7 +14,7 @@ impl RawCapture {
     #[must_use]
     pub fn doubts(&self) -> Vec<(String, &'static str)> {
         let mut doubts = vec![];
-        let (unnamed, dynamic) = self.unnamed_packets();
+        let (unnamed, dynamic) = if self.whole { self.unnamed_packets() } else { (0, 0) };
         if unnamed > 0 {
             let message = format!(
                 "{unnamed} of {dynamic} packets of dynamic DMA queues name no tensor, because DGE notifications were not \
@@ -94,7 +94,7 @@ impl RawCapture {
     /// What of the kernels' own debug information came to nothing.
     fn unread_kernels(&self) -> Option<String> {
         let kernels = &self.kernels;
-        let file = kernels.files.first()?;
+        let file = kernels.files.first().filter(|_| self.whole)?;
         let name = file.name.rsplit('/').next().unwrap_or_default();
         if kernels.instructions.is_empty() {
             return Some(format!(

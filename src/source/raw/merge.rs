@@ -161,5 +161,7 @@ impl RawCapture {
         self.gaps.append(&mut other.gaps);
         self.semaphore_names.append(&mut other.semaphore_names);
         self.problems.append(&mut other.problems);
+        self.program_problems.append(&mut other.program_problems);
+        self.whole &= other.whole;
     }
 }

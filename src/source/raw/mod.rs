@@ -2,9 +2,11 @@
 //! of them.
 
 mod chip;
+mod describe;
 mod dma;
 mod doubts;
 mod edges;
+mod gather;
 mod merge;
 mod plans;
 mod rows;
@@ -23,8 +25,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::neff::{Fault, Header, Kernels, Neff};
-use super::ntff::{Executed, Executions, Ntff, PrivateInfo, SyncRecord};
-use dma::{DmaTables, Program};
+use super::ntff::{Executed, Ntff, PrivateInfo};
 use plans::Plans;
 use time::Timebase;
 use words::Words;
@@ -125,6 +126,11 @@ pub struct RawCapture {
     semaphore_names: Vec<super::neff::isa::SemaphoreNames>,
     /// What could not be read or is doubtful, in plain words.
     pub problems: Vec<String>,
+    /// The same of the program.
+    pub program_problems: Vec<String>,
+    /// Whether the trace and the program that ran are both there, to their ends: only then does what is missing say
+    /// something about how the capture was made.
+    pub whole: bool,
 }
 
 /// A capture that was added to another.
@@ -148,13 +154,20 @@ impl RawCapture {
             None => (None, None),
         };
         let mut capture = RawCapture::join(&ntff, neff.as_ref());
-        capture.problems.extend(failure);
+        capture.program_problems.extend(failure);
         Ok(capture)
     }
 
     /// Joins a trace and the program that ran.
     #[must_use]
     pub fn join(ntff: &Ntff, neff: Option<&Neff>) -> RawCapture {
+        let mut capture = RawCapture::decode(ntff, neff);
+        capture.derive(neff);
+        capture
+    }
+
+    /// What the trace and the program say, without what follows from it.
+    pub(crate) fn decode(ntff: &Ntff, neff: Option<&Neff>) -> RawCapture {
         let decoded: Vec<_> = ntff.cores.iter().map(|core| ntff.instructions(core)).collect();
         let rows: Vec<&[Executed]> = decoded.iter().map(|found| found.finished.as_slice()).collect();
         let time = Timebase::new(ntff, &rows);
@@ -178,7 +191,6 @@ impl RawCapture {
             capture.add_throttle(ntff, core, &time, pcore_idx as u16);
         }
         capture.semaphores.sort_by_key(|row| (row.time_ps, row.pcore_idx));
-        capture.derive(ntff, neff);
         capture
     }
 
@@ -242,187 +254,10 @@ impl RawCapture {
         Some((f32::from(row.evt_wait) * 1000.0 / clock / 1000.0) as u32)
     }
 
-    fn describe(ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) -> RawCapture {
-        let mut capture = RawCapture { private: ntff.private.clone(), zero_ps: time.zero_ps, ..RawCapture::default() };
-        capture.problems.extend(ntff.problems.iter().cloned());
-        capture.cores = ntff
-            .cores
-            .iter()
-            .zip(&time.executions)
-            .map(|(core, executions)| RawCore {
-                name: core.name.clone(),
-                neuron_device_idx: core.device,
-                neuroncore_idx: core.index,
-                executions: executions.clone(),
-            })
-            .collect();
-        let ends = time.executions.iter().flatten().map(|execution| execution.end_ts());
-        capture.metadata = RawMetadata {
-            ntff_version: ntff.version,
-            neff_name: ntff.neff_name.clone(),
-            programs: ntff.executions.iter().map(|e| &e.uuid).collect::<std::collections::BTreeSet<_>>().len().max(1),
-            num_physical_cores: ntff.physical_cores,
-            vnc_enabled: ntff.cores.len() > 1,
-            last_hw_timestamp: ends.max().unwrap_or(0),
-            time_origin: time.origin,
-            capture_unix_seconds: ntff.capture_unix_seconds,
-            instance_type: ntff.instance_type.clone(),
-            runtime_version: ntff.runtime_version.clone(),
-            driver_version: ntff.driver_version.clone(),
-            collectives_version: ntff.collectives_version.clone(),
-            compiler_version: neff.map(|neff| neff.compiler_version.clone()).unwrap_or_default(),
-            chip: Chip::of(&ntff.instance_type),
-        };
-        let memory = ntff.cores.iter().flat_map(|core| core.memory.iter().map(move |used| (core, used)));
-        capture.memory = memory
-            .filter(|(_, used)| used.bytes > 0)
-            .map(|(core, used)| RawMemoryUse {
-                neuron_device_idx: core.device,
-                neuroncore_idx: core.index,
-                usage_type: memory_name(&used.name).to_owned(),
-                usage_bytes: used.bytes,
-            })
-            .collect();
-        let names = |core: &RawCore| neff.and_then(|neff| Some(neff.graph(&core.name)?.semaphores.clone()));
-        capture.semaphore_names = capture.cores.iter().map(|core| names(core).unwrap_or_default()).collect();
-        if let Some(neff) = neff {
-            capture.problems.extend(neff.problems.iter().cloned());
-            if !ntff.is_run_of(&neff.header.uuid) {
-                capture.problems.push(
-                    "the NEFF is not the one that ran (their uuids differ), so names and source lines may be wrong; \
-                     name the NEFF of the same compilation"
-                        .to_owned(),
-                );
-            }
-            capture.neff_header = Some(neff.header.clone());
-            capture.kernels = neff.kernels.clone();
-            capture.tensors = tensors(neff);
-        }
-        capture
-    }
-
-    fn add_instructions(
-        &mut self,
-        found: &Executions,
-        words: &mut Words<'_>,
-        plans: &mut Plans,
-        time: &Timebase,
-        pcore_idx: u16,
-    ) {
-        self.instructions.reserve(found.finished.len());
-        for row in &found.finished {
-            let times = Times { start_ps: time.relative(row.start_ps), end_ps: time.relative(row.end_ps) };
-            self.instructions.push(RawInstruction {
-                times,
-                word: words.index(row.engine, row.place, &mut self.words, plans),
-                pcore_idx,
-                engine: row.engine,
-                evt_wait: row.wait,
-                crc_in: row.crc_in,
-                crc_out: row.crc_out,
-                outside: time.outside(usize::from(pcore_idx), times),
-            });
-        }
-        for row in &found.unfinished {
-            self.unfinished.push(RawUnfinished {
-                start_ps: time.relative(row.start_ps),
-                word: words.index(row.engine, row.place, &mut self.words, plans),
-                pcore_idx,
-                engine: row.engine,
-            });
-        }
-    }
-
-    fn report_instructions(&mut self, core: &str, found: &Executions) {
-        let counts = [
-            (found.lost_starts, "instruction ends have no start"),
-            (found.lost_ends, "instruction starts have no end"),
-            (found.invalid, "instruction records are not understood"),
-        ];
-        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-            self.problems.push(format!("{core}: {count} {what}"));
-        }
-    }
-
-    fn add_dma(&mut self, ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) {
-        let mut tables = DmaTables::default();
-        let mut triggers = vec![vec![]; ntff.cores.len()];
-        for (index, row) in self.instructions.iter().enumerate() {
-            if self.words[row.word as usize].transfer.is_some() {
-                triggers[usize::from(row.pcore_idx)].push(index as u32);
-            }
-        }
-        for (pcore_idx, core) in ntff.cores.iter().enumerate() {
-            let (rings, invalid) = ntff.dma_packets(core);
-            if invalid > 0 {
-                self.problems.push(format!("{}: {invalid} DMA records are not understood", core.name));
-            }
-            let program = Program {
-                core,
-                pcore_idx: pcore_idx as u16,
-                graph: neff.and_then(|neff| neff.graph(&core.name)),
-                instructions: &self.instructions,
-                triggers: &triggers[pcore_idx],
-                words: &self.words,
-                plans: &self.transfer_plans,
-                time,
-            };
-            tables.add(&program, rings);
-        }
-        tables.sort();
-        self.dma_rings = tables.rings;
-        self.dma_packets = tables.packets;
-        self.dma_transfers = tables.transfers;
-        self.problems.append(&mut tables.problems);
-    }
-
-    fn add_sync(&mut self, records: &[SyncRecord], time: &Timebase, pcore_idx: u16) {
-        let mut before = None;
-        for record in records {
-            let time_ps = time.relative(record.time_ps);
-            if record.loss {
-                let after_ps = before.unwrap_or(time_ps);
-                self.gaps.push(RawGap { pcore_idx, after_ps, before_ps: time_ps });
-            }
-            before = Some(time_ps);
-            let at = Times { start_ps: time_ps, end_ps: time_ps };
-            self.semaphores.push(RawSemaphoreUpdate {
-                time_ps,
-                pcore_idx,
-                id: record.id,
-                is_event: record.is_event,
-                value: record.value,
-                update_source: record.source,
-                operation: record.operation,
-                loss: record.loss,
-                outside: time.outside(usize::from(pcore_idx), at),
-            });
-        }
-    }
-
-    /// A state lasts to the next one, or to the end of the execution.
-    fn add_throttle(&mut self, ntff: &Ntff, core: &super::ntff::Core, time: &Timebase, pcore_idx: u16) {
-        let records = ntff.throttle_records(core);
-        let executions = time.executions.get(usize::from(pcore_idx)).map(Vec::as_slice).unwrap_or_default();
-        let end = executions.iter().map(|execution| execution.end_ps).max().unwrap_or(0);
-        for (index, record) in records.iter().enumerate() {
-            let start_ps = time.relative(record.time_ps);
-            let next = records.get(index + 1).map(|next| time.relative(next.time_ps));
-            self.throttles.push(RawThrottle {
-                times: Times { start_ps, end_ps: next.unwrap_or(end).max(start_ps) },
-                pcore_idx,
-                k: record.k,
-                n: record.n,
-                kind: record.kind,
-                activity: record.activity,
-            });
-        }
-    }
-
-    /// The tables that follow from the others.
-    fn derive(&mut self, ntff: &Ntff, neff: Option<&Neff>) {
+    /// Adds the tables that follow from the others.
+    pub(crate) fn derive(&mut self, neff: Option<&Neff>) {
         let this: &RawCapture = self;
-        let partition_bytes = Chip::of(&ntff.instance_type).map_or(192 << 10, |chip| chip.sbuf_partition_bytes);
+        let partition_bytes = self.metadata.chip.map_or(192 << 10, |chip| chip.sbuf_partition_bytes);
         let places = || (edges::all(this, neff), usage::tables(this, partition_bytes));
         let curves = || {
             let throughput = (series::dma_usage(this), series::hbm_usage(this));
@@ -452,58 +287,4 @@ impl RawCapture {
             (tensor.load_to_sbuf_dma_count, tensor.load_to_sbuf_total_size_bytes) = (count, bytes);
         }
     }
-}
-
-/// The vendor's words for what device memory is used for.
-fn memory_name(raw: &str) -> &str {
-    match raw {
-        "generic" => "Generic",
-        "pe" | "pe code" => "Tensor Instructions",
-        "act" | "act code" => "Scalar Instructions",
-        "pool" | "pool code" => "GpSimd Instructions",
-        "dve" | "dve code" => "Vector Instructions",
-        "sp" | "sp code" => "Sync Instructions",
-        "io" => "IO",
-        "spill" => "DRAM Spill",
-        "weight" => "Weights",
-        "profiler buffers" => "Profiler Buffers",
-        "act table" => "Scalar Table",
-        "shared scratchpad" => "Shared Scratchpad",
-        "tensor" => "Tensors",
-        "ucode" => "Ucode lib",
-        "pool stdio" => "GpSimd STDIO",
-        "collectives" => "Collectives",
-        "scratchpad" => "Scratchpad",
-        "xt cc" => "XT CC (unused)",
-        "dma rings runtime" => "DMA Rings Runtime",
-        "dma rings spill" => "DMA Rings Spill",
-        "dma rings io" => "DMA Rings IO",
-        "dma rings collectives" => "DMA Rings Collectives",
-        other => other,
-    }
-}
-
-/// Inputs, outputs and weights, per graph.
-fn tensors(neff: &Neff) -> Vec<RawTensor> {
-    let all = neff.graphs.iter().zip(0..).flat_map(|(graph, core)| graph.tensors.iter().map(move |t| (core, t)));
-    let listed = all.filter_map(|(pcore_idx, tensor)| {
-        let kind = match tensor.kind.as_str() {
-            "input" => "IN",
-            "output" => "OUT",
-            "file" => "WEIGHT",
-            _ => return None,
-        };
-        let shape: Vec<_> = tensor.shape.iter().map(u64::to_string).collect();
-        Some(RawTensor {
-            pcore_idx,
-            variable_name: tensor.name.clone(),
-            kind: kind.to_owned(),
-            format: tensor.format.clone(),
-            shape: format!("[{}]", shape.join(" ")),
-            dtype: tensor.dtype.clone(),
-            size: tensor.bytes,
-            ..RawTensor::default()
-        })
-    });
-    listed.collect()
 }

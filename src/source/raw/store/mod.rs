@@ -59,19 +59,27 @@ fn read(found: &Found, step: &dyn Fn(u64, &str) -> Result<(), Problem>) -> Resul
 
 fn read_one(
     path: &Path,
-    neff: Option<&Path>,
+    program: Option<&Path>,
     step: &dyn Fn(u64, &str) -> Result<(), Problem>,
     problems: &mut Vec<Problem>,
 ) -> Result<RawCapture, Problem> {
     step(0, "reading the capture")?;
     let ntff = Ntff::open(path).map_err(|fault| fault.problem(path))?;
     step(1, "reading the program")?;
-    let neff = neff.and_then(|path| {
+    let neff = program.and_then(|path| {
         let read = Neff::open(path).map_err(|fault| fault.problem(path));
         read.map_err(|problem| problems.push(problem)).ok()
     });
     step(2, "joining the two")?;
-    Ok(RawCapture::join(&ntff, neff.as_ref()))
+    let mut capture = RawCapture::decode(&ntff, neff.as_ref());
+    // Its bytes are of no use any more, and what follows takes room.
+    drop(ntff);
+    capture.derive(neff.as_ref());
+    if let Some(path) = program {
+        let own = std::mem::take(&mut capture.program_problems).into_iter();
+        problems.extend(own.map(|message| Problem { path: path.to_path_buf(), message }));
+    }
+    Ok(capture)
 }
 
 /// Rows of a capture whose index comes from the cache: it is read once the first row is asked for.
