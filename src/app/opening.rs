@@ -81,7 +81,7 @@ impl App {
         };
         let mut choices: Vec<Choice> = found.into_iter().map(choice).collect();
         choices.extend(together.map(|found| {
-            let label = format!("all {} device traces together", found.others.len() + 1);
+            let label = format!("all {} device traces together", found.together.len());
             Choice::new(label, "on one time axis", move |app: &mut App| app.open_found(found))
         }));
         let pick = Pick::new(title, choices);

@@ -8,7 +8,7 @@ use super::capture::{Capture, CaptureFile, FileKind, Program, Trace, cached, nam
 use super::legacy_json::{Kind, sniff_file};
 use super::ntff::Unusable;
 use super::parquet::files;
-use super::{Format, Found, convert};
+use super::{Format, Found, Together, convert};
 use crate::model::natural_cmp;
 use crate::store::{Problem, ProfileKind};
 
@@ -173,7 +173,7 @@ fn raw(trace: &Trace) -> Found {
         format,
         kind: ProfileKind::Device,
         neff,
-        others: vec![],
+        together: vec![],
     }
 }
 
@@ -188,7 +188,7 @@ fn system(directory: &Path) -> Vec<Found> {
     }
     let name = format!("{} / system", name_of(directory));
     let path = directory.to_path_buf();
-    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None, others: vec![] }]
+    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None, together: vec![] }]
 }
 
 /// Gives the raw capture among `found` the program that ran.
@@ -214,18 +214,38 @@ pub fn with_program(mut found: Vec<Found>, neff: &Path) -> Result<Vec<Found>, Pr
 /// # Errors
 /// Says so where there are not at least two.
 pub fn merged(found: Vec<Found>, root: &Path) -> Result<Found, Problem> {
-    let mut captures = found.into_iter().filter(|found| found.format == Format::Raw);
-    let Some(mut first) = captures.next() else {
-        let message = "holds no raw capture (.ntff) to show together with others".into();
-        return Err(Problem { path: root.to_path_buf(), message });
+    let captures: Vec<Found> = found.into_iter().filter(|found| found.format == Format::Raw).collect();
+    let [first, _, ..] = captures.as_slice() else {
+        return Err(match captures.into_iter().next() {
+            None => {
+                let message = "holds no raw capture (.ntff) to show together with others".into();
+                Problem { path: root.to_path_buf(), message }
+            }
+            Some(only) => {
+                let message = "is the only raw capture; name those that are to be shown together".into();
+                Problem { path: only.path, message }
+            }
+        });
     };
-    first.others = captures.map(|found| (found.path, found.neff)).collect();
-    if first.others.is_empty() {
-        let message = "is the only raw capture; name those that are to be shown together".into();
-        return Err(Problem { path: first.path, message });
-    }
-    first.name = format!("{} and {} more", first.name, first.others.len());
-    Ok(first)
+    let labels = differences(&captures.iter().map(|found| found.name.as_str()).collect::<Vec<_>>());
+    let together = captures.iter().zip(labels).map(|(found, label)| Together {
+        label,
+        path: found.path.clone(),
+        neff: found.neff.clone(),
+    });
+    let name = format!("{} and {} more", first.name, captures.len() - 1);
+    Ok(Found { name, together: together.collect(), ..first.clone() })
+}
+
+/// What tells names apart: their parts without those that all have in common. `rank 0` of `profile / rank 0 / exec 2`.
+fn differences(names: &[&str]) -> Vec<String> {
+    let parts = |name: &str| name.split(" / ").map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = names.iter().map(|name| parts(name)).collect();
+    let told = all.iter().map(|own| {
+        let differs = |part: &&String| !all.iter().all(|other| other.contains(part));
+        own.iter().filter(differs).cloned().collect::<Vec<_>>().join(" ")
+    });
+    told.zip(names).map(|(told, name)| if told.is_empty() { (*name).to_owned() } else { told }).collect()
 }
 
 /// The profile that a directory itself is, if it is one.
@@ -237,7 +257,7 @@ fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     let kind =
         if tables.keys().any(|t| t.starts_with("SystemProfile")) { ProfileKind::System } else { ProfileKind::Device };
     let (name, path) = (name_of(directory), directory.to_path_buf());
-    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None, others: vec![] }))
+    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None, together: vec![] }))
 }
 
 fn is_json(name: &str) -> bool {
@@ -252,7 +272,7 @@ fn json_profile(path: &Path) -> Option<Found> {
         format: Format::LegacyJson,
         kind: ProfileKind::Device,
         neff: None,
-        others: vec![],
+        together: vec![],
     })
 }
 

@@ -55,8 +55,19 @@ pub struct Found {
     pub kind: ProfileKind,
     /// The program that ran, for a raw capture that has it beside it or was given it.
     pub neff: Option<PathBuf>,
-    /// Other raw captures that are shown with it on one time axis, each with its program.
-    pub others: Vec<(PathBuf, Option<PathBuf>)>,
+    /// The raw captures that are shown together on one time axis, this one first; none where it is shown alone.
+    pub together: Vec<Together>,
+}
+
+/// One of several raw captures that are shown together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// What tells it from the others, such as `rank 1`.
+    pub label: String,
+    /// The NTFF.
+    pub path: PathBuf,
+    /// The program that ran.
+    pub neff: Option<PathBuf>,
 }
 
 /// How far the opening of a profile is.
@@ -105,16 +116,18 @@ pub use discover::{Survey, discover, merged, survey, with_program};
 /// A cancelled opening also ends with an error.
 pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     // Taken before reading: a file that changes meanwhile makes the cache untrue.
-    let fingerprint = Fingerprint::of_both(&found.path, found.neff.as_deref());
+    let others =
+        found.together.iter().flat_map(|one| std::iter::once(&one.path).chain(&one.neff)).map(PathBuf::as_path);
+    let beside: Vec<&Path> = found.neff.as_deref().into_iter().chain(others).collect();
+    let fingerprint = Fingerprint::with(&found.path, &beside);
     let cached_rows = || -> Option<Arc<dyn Rows>> {
         match found.format {
-            _ if !found.others.is_empty() => None,
             Format::Parquet => Some(parquet::rows_of(&found.path)),
             Format::Raw => Some(raw::store::rows_of(found)),
             Format::LegacyJson | Format::Vendor => None,
         }
     };
-    let cacheable = matches!(found.format, Format::Parquet | Format::Raw) && found.others.is_empty();
+    let cacheable = matches!(found.format, Format::Parquet | Format::Raw);
     if let (Some(directory), Some(fingerprint)) = (opening.cache, &fingerprint)
         && let Some(rows) = cached_rows()
         && let Some(store) = cache::load(fingerprint, directory, rows)

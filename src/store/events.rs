@@ -10,6 +10,8 @@ use crate::model::{Engine, Nanos, end_of};
 
 /// The table of stretches in which records are missing, where a source knows of any; one group per core.
 pub const LOST_RECORDS: &str = "LostRecords";
+/// The table that says which of several captures each core is of, where they are shown together.
+pub const MERGED_CAPTURES: &str = "MergedCaptures";
 
 /// Properties of an event, one bit each.
 pub mod flag {

@@ -28,7 +28,7 @@ pub use builder::Builder;
 pub use cold::{ColumnInfo, ColumnKind};
 pub use column::{Coded, Keys, Labels, Lengths, Times};
 pub use counter::{Counter, CounterKey, Level};
-pub use events::{EventTable, Group, GroupKey, LOST_RECORDS, LabelKind, Measure, flag};
+pub use events::{EventTable, Group, GroupKey, LOST_RECORDS, LabelKind, MERGED_CAPTURES, Measure, flag};
 pub use graph::Graph;
 pub use ids::Ids;
 pub use records::{Datum, Records};

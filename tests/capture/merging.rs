@@ -1,5 +1,8 @@
 //! Several captures of one run on one time axis.
 
+use std::collections::BTreeSet;
+
+use neuron_scope::query::tracks::{TrackCache, TrackOptions, tree as tree_of};
 use neuron_scope::source::{Found, Opening, discover, merged, open};
 use neuron_scope::store::Store;
 
@@ -89,6 +92,82 @@ fn what_an_event_of_any_of_them_says_is_its_own() {
     };
     assert_eq!(fields(&store, 1), fields(&alone, 0));
     assert!(fields(&store, 1).iter().any(|(name, value)| name == "variable" && value.to_json() == "x"));
+}
+
+#[test]
+fn each_core_says_which_capture_it_is_of() {
+    let tree = tree(&later(7_000_000));
+    let store = both(&tree);
+    let tracks = tree_of(&store, &TrackCache::default(), &TrackOptions::default(), &BTreeSet::new());
+    let labels: Vec<String> = tracks.nodes.into_iter().filter(|n| n.parent.is_none()).map(|n| n.full).collect();
+    assert_eq!(labels[..2], ["nc0 rank 0", "nc1 rank 1"]);
+    let field = |store: &Store, row: u32, column: &str| {
+        let fields = store.row("Instruction", row).unwrap();
+        fields.into_iter().find(|field| field.name == column).map(|field| field.value.to_json())
+    };
+    // Rows of the second one come after the five of the first; ids that both programs use are told apart.
+    for (row, capture, id) in [(2, "rank 0", "sg0000:20"), (7, "rank 1", "sg0001:20")] {
+        assert_eq!(field(&store, row, "capture").unwrap(), capture);
+        assert_eq!(field(&store, row, "bir_id").unwrap(), id);
+    }
+    assert_eq!(store.records("MergedCaptures").unwrap().rows.len(), 2);
+    let columns = |store: &Store| store.columns("DmaPacket").unwrap().iter().any(|column| column.name == "capture");
+    let alone = open_found(&discover(tree.path()).unwrap()[0]);
+    assert_eq!((columns(&store), columns(&alone), field(&alone, 2, "capture")), (true, false, None));
+}
+
+#[test]
+fn executions_of_one_core_are_not_laid_over_each_other() {
+    let far = later(u64::pow(10, 13));
+    let tree = Tree::new()
+        .with("run_rank_0_exec_2.ntff", sample::trace(6).bytes())
+        .with("run_rank_0_exec_3.ntff", far.bytes())
+        .with("run_rank_1_exec_2.ntff", sample::trace(6).bytes())
+        .with("run.neff", neff(6, 7));
+    let store = both(&tree);
+    assert_eq!(store.cores(), 2);
+    let left: Vec<_> = store.problems.iter().map(|p| (p.path.file_name().unwrap(), p.message.as_str())).collect();
+    assert_eq!(left[0].0, "run_rank_0_exec_3.ntff");
+    assert!(left.len() == 1 && left[0].1.contains("left out"), "{left:?}");
+    // One after another on a clock that is known, both are there.
+    std::fs::write(tree.at("run_rank_0_exec_3.ntff"), later(100_000_000).bytes()).unwrap();
+    let store = both(&tree);
+    assert_eq!((store.cores(), store.problems.len()), (3, 0));
+}
+
+#[test]
+fn captures_of_different_programs_are_said_to_be() {
+    let mut other = later(7_000_000);
+    other.neff_name = "other.neff";
+    assert!(warnings(&both(&tree(&other))).contains("different programs: fixture.neff, other.neff"));
+    assert!(!warnings(&both(&tree(&later(7_000_000)))).contains("different programs"));
+}
+
+#[test]
+fn what_was_merged_is_cached_until_any_of_its_files_changes() {
+    let (tree, cache) = (tree(&later(7_000_000)), Tree::new());
+    let found = merged(discover(tree.path()).unwrap(), tree.path()).unwrap();
+    let cancel = false.into();
+    let read =
+        |found: &Found| open(found, &Opening { cancel: &cancel, report: &|_| {}, cache: Some(cache.path()) }).unwrap();
+    let fresh = read(&found);
+    assert!(fresh.save_cache(cache.path(), &cancel).unwrap().is_some());
+    // The first one alone is another profile, and has a cache of its own.
+    let alone = read(&discover(tree.path()).unwrap()[0]);
+    assert!(alone.save_cache(cache.path(), &cancel).unwrap().is_some());
+    let cached = read(&found);
+    assert!(cached.unsaved.is_none(), "the cache was not used");
+    assert!(read(&discover(tree.path()).unwrap()[0]).unsaved.is_none());
+    for table in ["Instruction", "DmaPacket", "SemaphoreUpdate"] {
+        assert_eq!(rows(&cached, table), rows(&fresh, table));
+    }
+    assert_eq!((&cached.records, &cached.tables), (&fresh.records, &fresh.tables));
+    assert_eq!(cached.row("Instruction", 7).unwrap(), fresh.row("Instruction", 7).unwrap());
+    assert_eq!(cached.columns("Instruction").unwrap(), fresh.columns("Instruction").unwrap());
+    assert_eq!(neuron_scope::store::cache::prune(cache.path()).unwrap().0, 0, "both are true");
+    std::fs::write(tree.at("run_rank_1.ntff"), later(8_000_000).bytes()).unwrap();
+    assert!(read(&found).unsaved.is_some());
+    assert_eq!(neuron_scope::store::cache::prune(cache.path()).unwrap().0, 1, "only that of both");
 }
 
 #[test]

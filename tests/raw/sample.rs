@@ -117,6 +117,7 @@ pub fn trace(version: u8) -> Trace {
     Trace {
         version,
         uuid: UUID,
+        neff_name: "",
         instance_id: "",
         instance_type: if version == 4 { "trn1.2xlarge" } else { "trn2.3xlarge" },
         cores: vec![core],

@@ -172,6 +172,8 @@ pub struct Trace {
     pub version: u8,
     pub uuid: [u8; 16],
     pub instance_type: &'static str,
+    /// The program; `fixture.neff` where empty.
+    pub neff_name: &'static str,
     /// The machine; `i-secret` where empty.
     pub instance_id: &'static str,
     pub cores: Vec<Core>,
@@ -195,7 +197,7 @@ impl Trace {
         let mut uuid = self.uuid.to_vec();
         uuid.extend(b"left over");
         let mut top = message()
-            .text(1, "fixture.neff")
+            .text(1, if self.neff_name.is_empty() { "fixture.neff" } else { self.neff_name })
             .bytes(2, &uuid)
             .number(3, 10_001)
             .message(4, message().message(4, nodes))

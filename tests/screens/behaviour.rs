@@ -150,7 +150,7 @@ fn tracks_are_folded_pinned_and_hidden() {
     press(&mut app, "XTvector nc0<Enter>");
     assert_eq!(current(&app), "Vector(nc0)");
     press(&mut app, "z");
-    assert_eq!(current(&app), "nc0(nc0)");
+    assert_eq!(current(&app), "nc0");
     press(&mut app, "Tscalar nc1<Enter>");
     assert_eq!(current(&app), "Scalar(nc1)", "a folded group opens for the track that is gone to");
 }

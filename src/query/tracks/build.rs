@@ -10,7 +10,7 @@ use super::name;
 use super::{Content, GroupBy, HOST_DEVICE, Kind, Node, NodeId, Quantity, Source, Track, TrackOptions, Tree};
 use crate::model::queue::without_core;
 use crate::model::{Engine, natural_cmp};
-use crate::store::Store;
+use crate::store::{Datum, MERGED_CAPTURES, Store};
 
 /// One thing that is listed for each core, in the order of [`items`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +102,14 @@ const KNOWN: [&str; 9] = [
 const KNOWN_COUNTERS: [&str; 7] =
     ["DmaUsage", "HbmUsage", "SbufUsage", "PsumUsage", "PendingDma", "Throttle", "SemaphoreUpdate"];
 
+/// Which of several captures a core is of.
+fn capture_of(store: &Store, core: i64) -> Option<&str> {
+    let records = store.records(MERGED_CAPTURES)?;
+    let integer = |row, column| records.get(row, column).and_then(Datum::integer);
+    let row = (0..records.rows.len()).find(|row| integer(*row, "pcore_idx") == Some(core))?;
+    records.get(row, "capture")?.text()
+}
+
 impl<'a> Build<'a> {
     fn run(
         store: &'a Store,
@@ -121,6 +129,12 @@ impl<'a> Build<'a> {
             for (i, &core) in scopes.iter().enumerate() {
                 let name = format!("nc{}", core.unwrap_or_default());
                 let group = build.group(None, &name, core, i > 0);
+                if let Some(capture) = core.and_then(|core| capture_of(store, core)) {
+                    let label = format!("{name} {capture}");
+                    let node = build.node(group);
+                    (node.full, node.short) = (label.clone(), name::short(&label, None, false));
+                    node.label = label;
+                }
                 items.iter().for_each(|item| build.item(item, core, Some(group)));
                 build.finish_core(group);
             }

@@ -5,7 +5,7 @@ use super::SHORT;
 /// The name with the core as Neuron Explorer writes it, where there are several: `Tensor(nc0)`.
 pub(super) fn full(name: &str, core: Option<i64>, several: bool) -> String {
     match core {
-        Some(core) if several => format!("{name}(nc{core})"),
+        Some(core) if several && name != format!("nc{core}") => format!("{name}(nc{core})"),
         _ => name.to_owned(),
     }
 }

@@ -1,5 +1,7 @@
 //! What the names of captured files and directories say.
 
+use std::path::{Path, PathBuf};
+
 /// A process, as its directory is named: `<instance-id>_pid_<pid>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessName {
@@ -61,6 +63,21 @@ pub fn trace(file: &str) -> TraceName {
     name.hash = (name.instance.is_some() && is_hash(rest)).then(|| rest.to_owned());
     name.stem = rest.to_owned();
     name
+}
+
+/// The core that a trace is of, as far as its name and those of its directories tell: traces with the same answer are of
+/// executions one after another.
+#[must_use]
+pub fn core_of(path: &Path) -> (PathBuf, String) {
+    let own = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let named = trace(&own(path));
+    let within = path.ancestors().skip(1).find(|directory| process(&own(directory)).is_some());
+    let directory = within.or_else(|| path.parent()).unwrap_or(Path::new("")).to_path_buf();
+    let core = match (named.rank, named.core) {
+        (None, None) => named.stem,
+        (rank, core) => format!("{rank:?} {core:?}"),
+    };
+    (directory, core)
 }
 
 impl TraceName {
@@ -129,6 +146,18 @@ fn is_hash(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn traces_of_one_core_are_told_by_their_names() {
+        let same = |a: &str, b: &str| core_of(Path::new(a)) == core_of(Path::new(b));
+        assert!(same("/o/p_rank_0_exec_2.ntff", "/o/p_rank_0_exec_3.ntff"));
+        assert!(same("/o/i-0a_pid_3/t1/profile_nc_0_session_0.ntff", "/o/i-0a_pid_3/t2/profile_nc_0_session_0.ntff"));
+        assert!(same("/o/i-0a_pid_3/1_instid_0_vnc_0.ntff", "/o/i-0a_pid_3/2_instid_0_vnc_0.ntff"));
+        assert!(same("/o/fused_exec_2.ntff", "/o/fused.ntff"));
+        assert!(!same("/o/p_rank_0.ntff", "/o/p_rank_1.ntff"));
+        assert!(!same("/o/i-0a_pid_3/1_instid_0_vnc_0.ntff", "/o/i-0a_pid_4/1_instid_0_vnc_0.ntff"));
+        assert!(!same("/o/a.ntff", "/o/b.ntff"));
+    }
 
     #[test]
     fn directories_name_processes() {

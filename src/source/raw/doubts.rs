@@ -1,5 +1,7 @@
 //! What a person should know before trusting a capture, beyond what could not be read of it.
 
+use std::collections::BTreeSet;
+
 use super::RawCapture;
 use super::rows::{RawUnfinished, Times, nanoseconds};
 use crate::store::LOST_RECORDS;
@@ -30,7 +32,12 @@ impl RawCapture {
             );
             doubts.push((message, "Several Programs"));
         }
-        for (at, merged) in self.merged.iter().enumerate() {
+        let programs: BTreeSet<&str> = self.merged.iter().map(|merged| merged.neff_name.as_str()).collect();
+        if programs.len() > 1 {
+            let names = programs.into_iter().collect::<Vec<_>>().join(", ");
+            doubts.push((format!("the captures shown together are of different programs: {names}"), "Merged"));
+        }
+        for (at, merged) in self.merged.iter().enumerate().skip(1) {
             let last = self.merged.get(at + 1).map_or(self.cores.len(), |next| next.first_core).saturating_sub(1);
             let name = merged.path.file_name().unwrap_or_default().to_string_lossy();
             let place = match merged.kept_distance {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::rows::{Node, Times};
+use super::words::id_prefix;
 use super::{RawCapture, RawCore};
 
 /// Captures of one run whose measured executions start further apart than this did not run together.
@@ -18,6 +19,12 @@ impl RawCapture {
         let shift = self.distance_to(&other);
         self.concatenate(other, shift.unwrap_or(0));
         shift.is_some()
+    }
+
+    /// Whether it is known how much later the other one ran.
+    #[must_use]
+    pub fn knows_distance_to(&self, other: &RawCapture) -> bool {
+        self.distance_to(other).is_some()
     }
 
     /// How much later the other one's zero is, where that is known.
@@ -57,6 +64,12 @@ impl RawCapture {
         for row in &mut other.words {
             core(&mut row.pcore_idx);
             row.transfer = row.transfer.map(|plan| plan.saturating_add(plans));
+            // The compiler numbers the instructions of each program anew.
+            for id in [&mut row.bir_id, &mut row.penguin_id] {
+                if let Some((_, number)) = id.split_once(':') {
+                    *id = format!("{}:{number}", id_prefix(row.pcore_idx));
+                }
+            }
         }
         for row in &mut other.instructions {
             times(&mut row.times);

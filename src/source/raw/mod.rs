@@ -118,7 +118,7 @@ pub struct RawCapture {
     pub gaps: Vec<RawGap>,
     /// Source lines, calls and loops of NKI kernels.
     pub kernels: Arc<Kernels>,
-    /// The captures that were added to it.
+    /// The captures that this one is made of, in the order of their cores; none where it is one.
     pub merged: Vec<Merged>,
     /// The zero of time on the clock of the device.
     zero_ps: i64,
@@ -133,11 +133,15 @@ pub struct RawCapture {
     pub whole: bool,
 }
 
-/// A capture that was added to another.
+/// One of several captures that are shown together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
+    /// What tells it from the others, such as `rank 1`.
+    pub label: String,
     /// Its file.
     pub path: std::path::PathBuf,
+    /// Name of the NEFF that ran.
+    pub neff_name: String,
     /// The first of its cores.
     pub first_core: usize,
     /// Whether its distance in time from the first one is known.
@@ -200,6 +204,13 @@ impl RawCapture {
         let executions = self.cores.get(usize::from(pcore_idx)).map(|core| core.executions.as_slice());
         let meets = |execution: &Times| execution.start_ps < times.end_ps && times.start_ps < execution.end_ps;
         !executions.unwrap_or_default().iter().any(meets)
+    }
+
+    /// Which of several captures a core is of.
+    #[must_use]
+    pub fn merged_of(&self, pcore_idx: u16) -> Option<&Merged> {
+        let after = self.merged.partition_point(|merged| merged.first_core <= usize::from(pcore_idx));
+        self.merged.get(after.checked_sub(1)?)
     }
 
     /// The id of an instruction: from 1.

@@ -15,6 +15,11 @@ use crate::source::ntff::{Core, Ntff, Place};
 /// No word yet.
 const NONE: u32 = u32::MAX;
 
+/// What ids of the debug levels start with on a core: `sg0001`.
+pub(super) fn id_prefix(pcore_idx: u16) -> String {
+    format!("sg00{pcore_idx:02}")
+}
+
 /// The words of one core, made when they are first needed.
 pub(super) struct Words<'a> {
     ntff: &'a Ntff,
@@ -123,7 +128,7 @@ impl<'a> Words<'a> {
         }
         let id = program.bir_ids.get(index).copied().flatten();
         let Some((id, bir)) = id.and_then(|id| Some((id, graph.bir.get(&id)?))) else { return Some(compiled) };
-        let prefix = format!("sg00{:02}", self.pcore_idx);
+        let prefix = id_prefix(self.pcore_idx);
         row.raw_bir_id = Some(id);
         row.bir_id = format!("{prefix}:{id}");
         row.bir_instruction_name = bir.entry.name.clone();

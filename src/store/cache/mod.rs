@@ -31,24 +31,23 @@ pub const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 pub struct Fingerprint {
     path: PathBuf,
     files: Vec<(String, u64, u64)>,
-    /// Another file that was read, wherever it is.
-    #[serde(default)]
-    beside: Option<PathBuf>,
+    /// Other files that were read, wherever they are.
+    beside: Vec<PathBuf>,
 }
 
 impl Fingerprint {
     /// Looks at a file, or at the files of a directory; `None` where that is not possible.
     #[must_use]
     pub fn of(path: &Path) -> Option<Fingerprint> {
-        Fingerprint::of_both(path, None)
+        Fingerprint::with(path, &[])
     }
 
-    /// Looks at a file, or at the files of a directory, and at another file that belongs to it; `None` where that is not
+    /// Looks at a file, or at the files of a directory, and at other files that belong to it; `None` where that is not
     /// possible.
     #[must_use]
-    pub fn of_both(path: &Path, beside: Option<&Path>) -> Option<Fingerprint> {
+    pub fn with(path: &Path, beside: &[&Path]) -> Option<Fingerprint> {
         let path = fs::canonicalize(path).ok()?;
-        let beside = beside.map(fs::canonicalize).transpose().ok()?;
+        let beside: Vec<PathBuf> = beside.iter().map(fs::canonicalize).collect::<Result<_, _>>().ok()?;
         let entry = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
             let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
@@ -61,7 +60,7 @@ impl Fingerprint {
             entry(&path).into_iter().collect()
         };
         files.sort();
-        if let Some(beside) = &beside {
+        for beside in &beside {
             files.push(entry(beside)?);
         }
         Some(Fingerprint { path, files, beside })
@@ -69,17 +68,18 @@ impl Fingerprint {
 
     /// Whether the files are as they were.
     fn is_true(&self) -> bool {
-        Fingerprint::of_both(&self.path, self.beside.as_deref()).is_some_and(|now| now == *self)
+        let beside: Vec<&Path> = self.beside.iter().map(PathBuf::as_path).collect();
+        Fingerprint::with(&self.path, &beside).is_some_and(|now| now == *self)
     }
 
     /// The file that caches what is at this path.
     fn file(&self, directory: &Path) -> PathBuf {
         // FNV-1a: a name that stays the same from run to run. A clash costs only a rebuild.
-        let hash = self
-            .path
-            .as_os_str()
-            .as_encoded_bytes()
-            .iter()
+        // Alone and together with others it is two profiles; with another program it is the same one.
+        let others = self.beside.iter().filter(|_| self.beside.len() > 1);
+        let hash = std::iter::once(&self.path)
+            .chain(others)
+            .flat_map(|path| path.as_os_str().as_encoded_bytes())
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
         directory.join(format!("{hash:016x}.arrow"))
     }

@@ -6,11 +6,13 @@ mod events;
 mod rows;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::rows::Node;
-use super::{EdgeKind, RawCapture, RawSemaphoreUpdate};
+use super::{EdgeKind, Merged, RawCapture, RawSemaphoreUpdate};
+use crate::source::capture::names;
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
@@ -39,32 +41,73 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
     Ok(store)
 }
 
-/// Reads a capture, and says what could not be read of its program. `step` is told what is done, and may give up.
-fn read(found: &Found, step: &dyn Fn(u64, &str) -> Result<(), Problem>) -> Result<(RawCapture, Vec<Problem>), Problem> {
+/// Reads a capture, or several that are shown together, and says what could not be read of it. `step` is told what is
+/// done, and may give up.
+fn read(found: &Found, step: Step) -> Result<(RawCapture, Vec<Problem>), Problem> {
     let mut problems = vec![];
-    let mut capture = read_one(&found.path, found.neff.as_deref(), step, &mut problems)?;
-    for (path, neff) in &found.others {
-        match read_one(path, neff.as_deref(), step, &mut problems) {
-            Ok(other) => {
-                let first = capture.cores.len();
-                let kept = capture.append(other);
-                capture.merged.push(super::Merged { path: path.clone(), first_core: first, kept_distance: kept });
+    if found.together.is_empty() {
+        let capture = read_one(&found.path, found.neff.as_deref(), step, &mut problems)??;
+        return Ok((capture, problems));
+    }
+    let mut all: Option<RawCapture> = None;
+    let mut cores = BTreeSet::new();
+    for one in &found.together {
+        let capture = match read_one(&one.path, one.neff.as_deref(), step, &mut problems)? {
+            Ok(capture) => capture,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
             }
-            Err(problem) if problem.path == *path => problems.push(problem),
-            Err(cancelled) => return Err(cancelled),
+        };
+        let again = !cores.insert(names::core_of(&one.path));
+        let merged = |first_core, kept_distance| Merged {
+            label: one.label.clone(),
+            path: one.path.clone(),
+            neff_name: capture.metadata.neff_name.clone(),
+            first_core,
+            kept_distance,
+        };
+        match &mut all {
+            None => {
+                let merged = merged(0, true);
+                all.insert(capture).merged.push(merged);
+            }
+            // What ran on one core ran one after another, and must not be laid over each other.
+            Some(all) if again && !all.knows_distance_to(&capture) => {
+                let message =
+                    "is of a core that another capture shown here is of, and when it ran is not known; it is left \
+                               out: open it by itself"
+                        .into();
+                problems.push(Problem { path: one.path.clone(), message });
+            }
+            Some(all) => {
+                let merged = merged(all.cores.len(), all.knows_distance_to(&capture));
+                all.append(capture);
+                all.merged.push(merged);
+            }
         }
     }
+    let nothing =
+        || problems.first().cloned().unwrap_or_else(|| Problem { path: found.path.clone(), message: String::new() });
+    let capture = all.ok_or_else(nothing)?;
     Ok((capture, problems))
 }
 
+/// Is told how far the reading is; fails where nobody waits for it any more.
+type Step<'a> = &'a dyn Fn(u64, &str) -> Result<(), Problem>;
+
+/// Reads one capture: that fails where `step` does, and what comes out is a problem where the trace cannot be read.
 fn read_one(
     path: &Path,
     program: Option<&Path>,
-    step: &dyn Fn(u64, &str) -> Result<(), Problem>,
+    step: Step,
     problems: &mut Vec<Problem>,
-) -> Result<RawCapture, Problem> {
+) -> Result<Result<RawCapture, Problem>, Problem> {
     step(0, "reading the capture")?;
-    let ntff = Ntff::open(path).map_err(|fault| fault.problem(path))?;
+    let ntff = match Ntff::open(path) {
+        Ok(ntff) => ntff,
+        Err(fault) => return Ok(Err(fault.problem(path))),
+    };
     step(1, "reading the program")?;
     let neff = program.and_then(|path| {
         let read = Neff::open(path).map_err(|fault| fault.problem(path));
@@ -79,7 +122,7 @@ fn read_one(
         let own = std::mem::take(&mut capture.program_problems).into_iter();
         problems.extend(own.map(|message| Problem { path: path.to_path_buf(), message }));
     }
-    Ok(capture)
+    Ok(Ok(capture))
 }
 
 /// Rows of a capture whose index comes from the cache: it is read once the first row is asked for.

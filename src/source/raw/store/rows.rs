@@ -33,7 +33,7 @@ impl RawRows {
 
 impl Rows for RawRows {
     fn row(&self, table: &str, row: u32) -> Result<Vec<Field>, Problem> {
-        let columns = self.table(table, row)?.columns.iter();
+        let columns = self.table(table, row)?.columns_of(!self.capture.merged.is_empty());
         let value = |column: &Column| (column.value)(&self.capture, row as usize);
         Ok(columns.map(|column| Field { name: column.name.to_owned(), value: value(column) }).collect())
     }
@@ -51,7 +51,7 @@ impl Rows for RawRows {
     }
 
     fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
-        Ok(columns_of(table))
+        Ok(columns_of(table, !self.capture.merged.is_empty()))
     }
 
     fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
@@ -94,7 +94,7 @@ impl Rows for LaterRows {
     }
 
     fn columns(&self, table: &str) -> Result<Option<Vec<ColumnInfo>>, Problem> {
-        Ok(columns_of(table))
+        Ok(columns_of(table, !self.found.together.is_empty()))
     }
 
     fn read(&self, table: &str, rows: Range<u32>, columns: &[&str]) -> Result<(RecordBatch, Option<Problem>), Problem> {
@@ -102,9 +102,9 @@ impl Rows for LaterRows {
     }
 }
 
-fn columns_of(table: &str) -> Option<Vec<ColumnInfo>> {
+fn columns_of(table: &str, merged: bool) -> Option<Vec<ColumnInfo>> {
     let info = |column: &Column| ColumnInfo { name: column.name.to_owned(), kind: column.kind };
-    find(table).map(|table| table.columns.iter().map(info).collect())
+    find(table).map(|table| table.columns_of(merged).map(info).collect())
 }
 
 /// The tables that are kept whole.

@@ -1,6 +1,6 @@
 //! Columns of `DmaPacket` and `DmaPacketAggregated`.
 
-use super::{Column, end_of, float, int, integer, text, truth, unknown, word};
+use super::{Column, MERGED_OF, end_of, float, int, integer, merged_of, text, truth, unknown, word};
 use crate::model::Value;
 use crate::source::raw::{RawCapture, RawDmaPacket, RawDmaRing, RawDmaTransfer, RawTransferPlan};
 use crate::store::ColumnKind;
@@ -44,6 +44,7 @@ pub(super) const PACKET: &[Column] = &[
     text("queue_name", |c, i| word(&packet_ring(c, i).queue_name())),
     integer("queue_idx", |c, i| int(packet_ring(c, i).queue_idx)),
     integer("crc", |c, i| int(packet(c, i).crc)),
+    text(MERGED_OF, |c, i| merged_of(c, packet_ring(c, i).pcore_idx)),
 ];
 
 fn transfer(capture: &RawCapture, row: usize) -> &RawDmaTransfer {
@@ -100,4 +101,5 @@ pub(super) const TRANSFER: &[Column] = &[
     integer("trigger", |c, i| Value::Int(c.instruction_id(transfer(c, i).trigger))),
     // When the last packet was acknowledged is known, which instruction that satisfied is not.
     unknown("completion", ColumnKind::Integer),
+    text(MERGED_OF, |c, i| merged_of(c, c.dma_transfers[i].pcore_idx)),
 ];

@@ -1,6 +1,6 @@
 //! Columns of `Instruction`.
 
-use super::{Column, end_of, int, integer, maybe, text, unknown, word};
+use super::{Column, MERGED_OF, end_of, int, integer, maybe, merged_of, text, unknown, word};
 use crate::model::Value;
 use crate::source::neff::{KernelInstruction, Kernels};
 use crate::source::raw::{RawCapture, RawInstruction, RawWord};
@@ -99,6 +99,7 @@ pub(super) const INSTRUCTION: &[Column] = &[
     text("psum_read_banks", |c, i| banks(code(c, i).psum_read_banks)),
     text("psum_write_banks", |c, i| banks(code(c, i).psum_write_banks)),
     text("symbolic_operands", |c, i| word(&code(c, i).symbolic_operands)),
+    text(MERGED_OF, |c, i| merged_of(c, row(c, i).pcore_idx)),
     // Beyond the schema, which has them in tables of their own.
     text("kernel_call_stack", |c, i| written(c, i, Kernels::call_stack)),
     text("kernel_loops", |c, i| written(c, i, Kernels::loops)),

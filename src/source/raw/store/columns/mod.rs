@@ -9,7 +9,7 @@ mod small;
 
 use crate::model::Value;
 use crate::source::raw::RawCapture;
-use crate::store::{ColumnKind, LOST_RECORDS};
+use crate::store::{ColumnKind, LOST_RECORDS, MERGED_CAPTURES};
 
 /// A column: its name, what its values are, and how one is made for a row.
 pub(super) struct Column {
@@ -88,8 +88,28 @@ pub(super) const TABLES: &[Table] = &[
     },
     Table { name: "TensorInfo", columns: small::TENSOR, rows: |c| c.tensors.len(), small: true },
     Table { name: "DmaQueuesInfo", columns: small::QUEUE, rows: |c| c.dma_rings.len(), small: true },
+    Table {
+        name: MERGED_CAPTURES,
+        columns: small::MERGED,
+        rows: |c| if c.merged.is_empty() { 0 } else { c.cores.len() },
+        small: true,
+    },
     Table { name: "HbmUsageSummaryByType", columns: small::MEMORY, rows: |c| c.memory.len(), small: true },
 ];
+
+/// The column that says which of several captures a row is of; a single capture does not have it.
+pub(super) const MERGED_OF: &str = "capture";
+
+fn merged_of(capture: &RawCapture, pcore_idx: u16) -> Value {
+    capture.merged_of(pcore_idx).map_or(Value::Null, |merged| word(&merged.label))
+}
+
+impl Table {
+    /// Its columns, for several captures together or for one.
+    pub fn columns_of(&self, merged: bool) -> impl Iterator<Item = &'static Column> {
+        self.columns.iter().filter(move |column| merged || column.name != MERGED_OF)
+    }
+}
 
 /// A number, whatever its width.
 fn int<T>(value: T) -> Value

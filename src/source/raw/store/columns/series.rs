@@ -1,7 +1,7 @@
 //! Columns of what happens at moments or over time, and of the links between events.
 
 use super::super::counters::{bank_percent, banks_percent};
-use super::{Column, end_of, float, int, integer, text, unknown, word};
+use super::{Column, MERGED_OF, end_of, float, int, integer, merged_of, text, unknown, word};
 use crate::model::Value;
 use crate::source::raw::{EdgeKind, RawThroughput};
 use crate::store::ColumnKind;
@@ -16,6 +16,7 @@ pub(super) const SEMAPHORE: &[Column] = &[
     text("update_operation_type", |c, i| word(&c.semaphores[i].update_operation_type())),
     unknown("update_trigger_timing", ColumnKind::Text),
     integer("pcore_idx", |c, i| int(c.semaphores[i].pcore_idx)),
+    text(MERGED_OF, |c, i| merged_of(c, c.semaphores[i].pcore_idx)),
 ];
 
 pub(super) const THROTTLE: &[Column] = &[

@@ -1,6 +1,6 @@
 //! Columns of the small tables: the capture, the program, the machine.
 
-use super::{Column, float, int, integer, maybe, text, truth, unknown, word};
+use super::{Column, float, int, integer, maybe, merged_of, text, truth, unknown, word};
 use crate::model::Value;
 use crate::source::raw::{Chip, RawCapture, RawDmaRing, Times};
 use crate::store::ColumnKind;
@@ -131,6 +131,18 @@ pub(super) const QUEUE: &[Column] = &[
     integer("engine_idx", |c, i| int(ring(c, i).engine_idx)),
     unknown("axi_port", ColumnKind::Integer),
     integer("dram_channel", |c, i| maybe(ring(c, i).dram_channel)),
+];
+
+pub(super) const MERGED: &[Column] = &[
+    integer("pcore_idx", |_, i| int(i as u64)),
+    text("capture", |c, i| merged_of(c, i as u16)),
+    text("neff_name", |c, i| c.merged_of(i as u16).map_or(Value::Null, |merged| word(&merged.neff_name))),
+    text("file", |c, i| c.merged_of(i as u16).map_or(Value::Null, |merged| word(&merged.path.to_string_lossy()))),
+    truth("placed_by_clock", |c, i| {
+        c.merged_of(i as u16).map_or(Value::Null, |merged| Value::Bool(merged.kept_distance))
+    }),
+    integer("neuron_device_idx", |c, i| int(c.cores[i].neuron_device_idx)),
+    integer("neuroncore_idx", |c, i| int(c.cores[i].neuroncore_idx)),
 ];
 
 pub(super) const MEMORY: &[Column] = &[
