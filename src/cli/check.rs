@@ -97,6 +97,7 @@ impl Report {
             }
         }
         self.findings.extend(found);
+        self.findings.extend(survey.capture.check_framework());
         let unread = survey.problems.into_iter();
         self.findings.extend(
             unread.map(|problem| Finding::new(Severity::Failed, "not-read", problem.path, problem.message, "")),

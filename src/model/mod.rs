@@ -1,6 +1,7 @@
 //! The vocabulary: plain types with no I/O and no dependency on other rooms.
 
 pub mod clock;
+pub mod compilation;
 pub mod engine;
 pub mod finding;
 pub mod format;

@@ -4,6 +4,7 @@ pub mod capture;
 pub mod convert;
 mod discover;
 pub mod legacy_json;
+mod lenient;
 pub mod neff;
 pub mod ntff;
 pub mod parquet;

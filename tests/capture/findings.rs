@@ -238,3 +238,41 @@ fn reading_a_trace_tells_more() {
     let finding = found.iter().find(|f| f.code == "no-debug-information").unwrap();
     assert_says(&finding.message(), &["neither operators nor source lines", "NEURON_FRAMEWORK_DEBUG=1"]);
 }
+
+#[test]
+fn the_frameworks_trace_is_looked_through_packed_or_not() {
+    let compiling = r#"{"ph":"X","cat":"python_function","name":"torch/_inductor/compile_fx.py(1): compile_fx"}"#;
+    let event = |category: &str, id: u64| {
+        format!(r#"{{"ph":"X","cat":"privateuse1_{category}","name":"aten::mul","args":{{"nrt_sequence_id":{id}}}}}"#)
+    };
+    let events = [compiling.to_owned(), event("runtime", 1), event("driver", 1), event("runtime", 2)].join(",");
+    let trace = format!(r#"{{"traceEvents":[{events}],"displayTimeUnit":"ms"}}"#);
+    let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, trace.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    for (name, bytes) in [("trace.json", trace.into_bytes()), ("trace.json.gz", packed)] {
+        let tree = without(&["trace.json"]).with(&format!("{P}/{name}"), bytes);
+        let found = survey(tree.path()).unwrap().capture.check_framework();
+        let codes: Vec<_> = found.iter().map(|f| (f.severity, f.code, tree.within(&f.path))).collect();
+        let path = format!("{P}/{name}");
+        assert_eq!(
+            codes,
+            [(Severity::Warning, "compilation", path.clone()), (Severity::Failed, "launches-without-execution", path),]
+        );
+        let home = Tree::new();
+        let output = crate::run(home.path(), &["check", tree.path().to_str().unwrap()], None);
+        assert_eq!(output.status.code(), Some(1));
+        assert_says(crate::text(&output.stdout), &["compile_fx", "1 of 2 launches", "torch.neuron.synchronize()"]);
+    }
+}
+
+#[test]
+fn the_traces_of_the_corpus_are_sound() {
+    let corpus = std::env::var_os("NEURON_SCOPE_CORPUS").map(std::path::PathBuf::from);
+    let Some(capture) = corpus.map(|corpus| corpus.join("bundle/capture")).filter(|path| path.is_dir()) else {
+        return println!("skipped: the corpus is not there");
+    };
+    let capture = survey(&capture).unwrap().capture;
+    assert!(capture.files.iter().filter(|file| file.path.ends_with("trace.json")).count() >= 4);
+    assert_eq!(capture.check_framework(), []);
+}

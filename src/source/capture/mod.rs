@@ -3,6 +3,7 @@
 
 pub mod cached;
 mod check;
+mod framework;
 pub mod kind;
 pub mod names;
 mod pair;

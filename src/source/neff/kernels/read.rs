@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{KernelFrame, KernelInstruction, KernelIteration, Kernels};
+use crate::source::lenient::Text;
 
 /// Keys of the outermost objects that an outline names.
 const MOST_KEYS: usize = 8;
@@ -154,11 +155,11 @@ impl Walk<'_, '_> {
         let (mut name, mut file, mut value, mut line) = (String::new(), String::new(), String::new(), 0);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "name" | "var" => name = map.next_value_seed(Single)?.0,
-                "file" => file = map.next_value_seed(Single)?.0,
-                "val" => value = map.next_value_seed(Single)?.0,
+                "name" | "var" => name = map.next_value::<Text>()?.0,
+                "file" => file = map.next_value::<Text>()?.0,
+                "val" => value = map.next_value::<Text>()?.0,
                 "line" => {
-                    let number = map.next_value_seed(Single)?.number();
+                    let number = map.next_value::<Text>()?.number();
                     line = number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
                 }
                 "children" => map.next_value_seed(Walk { tables: &mut *tables, at: inner, kind: Kind::Other })?,
@@ -240,7 +241,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 "iter" => Kind::Iteration,
                 "inst" => Kind::Instruction,
                 "lnc" => {
-                    core = map.next_value_seed(Single)?.number().and_then(|n| u16::try_from(n.checked_sub(1)?).ok());
+                    core = map.next_value::<Text>()?.number().and_then(|n| u16::try_from(n.checked_sub(1)?).ok());
                     continue;
                 }
                 _ => Kind::Other,
@@ -257,67 +258,5 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             kernels.instructions[before.2..].iter_mut().for_each(|row| row.core = core);
         }
         Ok(())
-    }
-}
-
-/// A number or a text, as text; all else as an empty one.
-struct Single;
-
-/// What [`Single`] reads.
-struct Text(String);
-
-impl Text {
-    fn number(&self) -> Option<u64> {
-        self.0.parse().ok()
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Single {
-    type Value = Text;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Text, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Single {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text or a number")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Text, E> {
-        Ok(Text(String::new()))
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Text, E> {
-        Ok(Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Text(String::new()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Text(String::new()))
     }
 }
