@@ -78,11 +78,11 @@ impl Report {
             found.push(nothing);
         }
         let cancel = AtomicBool::new(false);
+        let broken = survey.capture.traces.iter().filter(|trace| trace.head.is_err());
+        let broken: BTreeSet<&Path> = broken.map(|trace| trace.path.as_path()).collect();
         for profile in survey.found.iter().filter(|p| p.format != Format::Vendor) {
             // Why a file cannot be read was found already.
-            if profile.format == Format::Raw
-                && survey.capture.traces.iter().any(|t| t.path == profile.path && t.head.is_err())
-            {
+            if profile.format == Format::Raw && broken.contains(profile.path.as_path()) {
                 continue;
             }
             match open(profile, &Opening { cancel: &cancel, report: &|_| {}, cache }) {

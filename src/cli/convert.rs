@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::{FAILED, UNUSABLE, complain, complain_of, print, tell};
-use crate::source::convert::{Input, convert, tool};
+use crate::source::convert::{Input, convert, result_of, tool};
 use crate::source::{Format, Found, survey};
 use crate::store::{Problem, ProfileKind};
 use crate::term::text::escape;
@@ -48,6 +48,11 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let cancel = AtomicBool::new(false);
     let bar = std::io::stderr().is_terminal();
     for input in &inputs {
+        if let Some(before) = result_of(input, cache) {
+            complain("converted already; open the directory printed with neuron-scope");
+            print(&format!("{}\n", before.display()));
+            continue;
+        }
         complain(&input.command(Path::new("OUT")));
         let said = |line: &str| match bar {
             true => tell(&format!("\r\x1b[K{}", escape(line).chars().take(120).collect::<String>())),

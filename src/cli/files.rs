@@ -1,5 +1,8 @@
 //! The files of a capture and the tree that they form, as `info` shows them.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::model::format::format_bytes;
@@ -66,12 +69,13 @@ pub fn text(capture: &Capture) -> String {
     use std::fmt::Write;
     let mut out = String::new();
     let mut system = false;
+    let traces: BTreeMap<&Path, &Trace> = capture.traces.iter().map(|trace| (trace.path.as_path(), trace)).collect();
     for process in capture.processes() {
         let name = process.name.as_ref().map_or_else(String::new, |name| format!("process {}  ", name.pid));
         let _ = writeln!(out, "{name}{}", escape(&process.directory.to_string_lossy()));
         for file in &process.files {
             let within = file.path.strip_prefix(&process.directory).unwrap_or(&file.path);
-            let remark = remark(capture, file);
+            let remark = remark(traces.get(file.path.as_path()).copied(), file);
             system |= file.kind.is_system();
             let _ = writeln!(
                 out,
@@ -89,8 +93,8 @@ pub fn text(capture: &Capture) -> String {
 }
 
 /// What else there is to say of a file.
-fn remark(capture: &Capture, file: &CaptureFile) -> String {
-    let Some(trace) = capture.traces.iter().find(|trace| trace.path == file.path) else {
+fn remark(trace: Option<&Trace>, file: &CaptureFile) -> String {
+    let Some(trace) = trace else {
         return if file.kind.has_view() { String::new() } else { "  (no view yet)".to_owned() };
     };
     match (&trace.head, &trace.program) {

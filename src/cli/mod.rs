@@ -92,6 +92,10 @@ pub fn run() -> u8 {
         }
     };
     if let Some(directory) = cli.neff_cache {
+        if !directory.is_dir() {
+            complain(&format!("--neff-cache {}: is no directory", directory.display()));
+            return UNUSABLE;
+        }
         crate::source::capture::cached::name(directory);
     }
     match cli.command {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::discover::MOST_LEVELS;
 use super::ntff::Head;
 use super::{Format, Found};
 use crate::store::{Problem, ProfileKind, cache};
@@ -91,7 +92,7 @@ impl Input {
                 while let Some((directory, level)) = pending.pop() {
                     for entry in fs::read_dir(&directory).ok()?.flatten() {
                         let kind = entry.file_type().ok()?;
-                        if kind.is_dir() && level < 6 {
+                        if kind.is_dir() && level < MOST_LEVELS {
                             pending.push((entry.path(), level + 1));
                         } else if kind.is_file() {
                             files.push(entry.path());
@@ -290,9 +291,10 @@ pub fn prune(cache: &Path, age: Duration) -> Result<usize, Problem> {
     let mut removed = 0;
     for path in fs::read_dir(cache.join("converted")).into_iter().flatten().flatten().map(|e| e.path()) {
         let made = fs::metadata(&path).and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
-        // One that goes on is younger than this.
-        let most = if path.extension().is_some() { Duration::from_secs(24 * 3600) } else { age };
-        if made.is_some_and(|made| made > most) {
+        // One that goes on is younger than this, and whoever does it is there.
+        let partial = path.extension().is_some();
+        let most = if partial { Duration::from_secs(24 * 3600) } else { age };
+        if made.is_some_and(|made| made > most) || partial && cache::is_abandoned(&path) {
             fs::remove_dir_all(&path)
                 .map_err(|e| Problem { path: path.clone(), message: format!("cannot be removed: {e}") })?;
             removed += 1;

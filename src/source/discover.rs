@@ -13,7 +13,7 @@ use crate::model::natural_cmp;
 use crate::store::{Problem, ProfileKind};
 
 /// How deep below the given path profiles are looked for: a data path has them at `profiles/global/NAME@latest`.
-const MOST_LEVELS: usize = 6;
+pub(super) const MOST_LEVELS: usize = 12;
 /// How many directories are looked into before giving up.
 const MOST_DIRECTORIES: usize = 20_000;
 
@@ -66,6 +66,10 @@ pub fn survey(path: &Path) -> Result<Survey, Problem> {
                 let below = survey.files_of(&directory, &mut files);
                 if level < MOST_LEVELS {
                     pending.extend(below.into_iter().map(|d| (d, level + 1)));
+                } else if let Some(deeper) = below.into_iter().next_back() {
+                    let message =
+                        format!("was not looked into, being {MOST_LEVELS} directories down; name it by itself");
+                    survey.problems.push(Problem { path: deeper, message });
                 }
             }
             Err(problem) => survey.problems.push(problem),

@@ -298,3 +298,48 @@ fn only_the_bytes_that_a_trace_names_are_read() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("damaged"), "{}", text(&refused.stderr));
 }
+
+#[test]
+fn what_an_interrupted_writing_left_goes_at_once() {
+    let home = Tree::new();
+    let caches = home.at("XDG_CACHE_HOME/neuron-scope");
+    let own = std::process::id();
+    std::fs::create_dir_all(caches.join("converted").join("b.4000000000.partial")).unwrap();
+    std::fs::create_dir_all(caches.join("converted").join(format!("b.{own}.partial"))).unwrap();
+    for name in ["a.4000000000.partial".to_owned(), format!("a.{own}.partial")] {
+        std::fs::write(caches.join(name), "x").unwrap();
+    }
+    let pruned = run(home.path(), &["index", "--prune"], None);
+    assert_eq!(pruned.status.code(), Some(0));
+    let said = text(&pruned.stdout);
+    assert!(said.contains("removed 1 caches") && said.contains("removed 1 conversions"), "{said}");
+    assert!(caches.join(format!("a.{own}.partial")).exists(), "that of a process that lives is left");
+}
+
+#[test]
+fn directories_that_are_not_there_or_too_deep_are_said_to_be() {
+    let home = Tree::new();
+    let tree = pair();
+    let dir = tree.path().to_str().unwrap();
+    let output = run(home.path(), &["--neff-cache", "/no/such/place", "info", dir], None);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("/no/such/place"), "{}", text(&output.stderr));
+    let deep = |levels: usize| {
+        let tree = Tree::new().with(&format!("{}a.ntff", "d/".repeat(levels)), ntff(6, 1));
+        let output = run(home.path(), &["info", tree.path().to_str().unwrap()], None);
+        (output.status.code(), text(&output.stderr).contains("was not looked into"))
+    };
+    assert_eq!(deep(12), (Some(0), false));
+    assert_eq!(deep(13), (Some(2), true));
+}
+
+#[test]
+fn a_program_that_was_named_is_not_said_to_have_run_nothing() {
+    let home = Tree::new();
+    let tree = Tree::new().with("a/run.ntff", ntff(6, 1)).with("b/other.neff", neff(6, 2));
+    let (trace, program) = (tree.at("a/run.ntff"), tree.at("b/other.neff"));
+    let arguments = ["check", trace.to_str().unwrap(), "--neff", program.to_str().unwrap(), "--json"];
+    let report = json(&run(home.path(), &arguments, None).stdout);
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"other-compilation") && !codes.contains(&"program-without-trace"), "{codes:?}");
+}

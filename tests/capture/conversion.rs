@@ -145,6 +145,7 @@ fn the_command_converts_prints_and_says_where_to_go() {
     let again = run(home.path(), &["convert", dir], Some(tool.path()));
     assert_eq!(text(&again.stdout), text(&done.stdout));
     assert_eq!(runs(&tool), 1);
+    assert!(text(&again.stderr).contains("converted already"), "{}", text(&again.stderr));
 
     let nothing = Tree::new().with("notes.txt", "x");
     let output = run(home.path(), &["convert", nothing.path().to_str().unwrap()], Some(tool.path()));

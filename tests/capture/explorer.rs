@@ -50,7 +50,11 @@ fn what_failed_is_said_on_opening() {
     assert_eq!(said(&sound), "");
     assert!(screen(&sound).contains("pid 3 / nc 0 / 12"));
     let other = open(&capture(), "<Down><Enter>");
-    assert!(said(&other).starts_with("!: ") && said(&other).contains("not the one that ran"), "{}", said(&other));
+    assert!(
+        said(&other).starts_with("!: ") && said(&other).contains("of another compilation than the one that ran"),
+        "{}",
+        said(&other)
+    );
     let first = &other.app.warnings()[0];
     assert!(first.failed && first.text.contains("ERROR_PROCESS_INCOMPLETE"), "{first:?}");
     let without = open(&capture(), "<Down><Down><Enter>");

@@ -121,7 +121,22 @@ fn a_program_of_another_compilation_is_noticed() {
     let mut other = trace(5);
     other.uuid[0] = 8;
     let capture = RawCapture::join(&Ntff::parse(other.bytes()).unwrap(), Some(&read_neff(&program(5))));
-    assert!(capture.problems.iter().any(|problem| problem.contains("not the one that ran")), "{:?}", capture.problems);
+    let said = |capture: &RawCapture, what: &str| {
+        assert!(capture.problems.iter().any(|problem| problem.contains(what)), "{:?}", capture.problems);
+    };
+    said(&capture, "of the same instructions");
+    // It says the same of what it does, so that names hold.
+    assert_eq!(capture.words.iter().find(|word| word.pc == Some(1)).unwrap().hlo_name, "dot.1");
+    // Of other instructions, nothing is taken over: not names, nor dependencies, nor what compiled it.
+    let mut changed = members(5);
+    let tensor = changed.iter_mut().find(|(name, _)| *name == "sg00/PE.bin").unwrap();
+    tensor.1[20] ^= 1;
+    let bytes = neff(UUID, &changed);
+    let capture = RawCapture::join(&Ntff::parse(other.bytes()).unwrap(), Some(&read_neff(&bytes)));
+    said(&capture, "not the one that ran");
+    let alone = RawCapture::join(&Ntff::parse(other.bytes()).unwrap(), None);
+    assert_eq!(format!("{:?}", capture.words), format!("{:?}", alone.words));
+    assert_eq!((&capture.edges, &capture.metadata, &capture.neff_header), (&alone.edges, &alone.metadata, &None));
     // Up to version 5 the uuid ends at its first zero byte.
     let ntff = Ntff::parse(Trace { uuid: UUID, ..trace(5) }.bytes()).unwrap();
     assert!(ntff.is_run_of(&read_neff(&program(5)).header.uuid));

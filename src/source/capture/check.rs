@@ -37,10 +37,14 @@ impl Capture {
         for trace in &self.traces {
             findings.extend(self.trace(trace));
         }
-        for neff in self.neffs.iter().filter(|neff| !self.files.iter().any(|f| f.bytes == 0 && f.path == neff.path)) {
+        let empty: BTreeSet<&Path> = self.files.iter().filter(|f| f.bytes == 0).map(|f| f.path.as_path()).collect();
+        for neff in self.neffs.iter().filter(|neff| !empty.contains(neff.path.as_path())) {
             findings.extend(program(neff));
         }
-        self.unused(&mut findings);
+        // Of a single trace, other programs are no part.
+        if !self.partial {
+            self.unused(&mut findings);
+        }
         findings.sort();
         findings.dedup();
         findings

@@ -99,42 +99,54 @@ impl Capture {
 
     /// Names the traces as they are called in the tree: by all that tells them apart, from process to execution.
     fn label(&mut self) {
-        let short: Vec<String> = self.traces.iter().map(|trace| self.label_of(trace, false)).collect();
+        let common = [false, true].map(|with_session| self.common(with_session));
+        let label_of =
+            |trace: &Trace, with_session: bool| label_of(trace, with_session, common[usize::from(with_session)]);
+        let short: Vec<String> = self.traces.iter().map(|trace| label_of(trace, false)).collect();
         let mut uses = BTreeMap::new();
         short.iter().for_each(|label| *uses.entry(label.clone()).or_insert(0) += 1);
         let label = |(trace, short): (&Trace, String)| match uses.get(&short) {
             Some(1) => short,
             // Several sessions of one process.
-            _ => self.label_of(trace, true),
+            _ => label_of(trace, true),
         };
         let labels: Vec<String> = self.traces.iter().zip(short).map(label).collect();
         self.traces.iter_mut().zip(labels).for_each(|(trace, label)| trace.label = label);
     }
 
-    fn label_of(&self, trace: &Trace, with_session: bool) -> String {
-        let directory = |trace: &Trace| match process_of(&trace.path) {
-            (process, Some(_)) if !with_session => process,
-            _ => trace.path.parent().map(Path::to_path_buf).unwrap_or_default(),
-        };
-        let own = directory(trace);
-        // What all have in common says nothing.
-        let common = self.traces.iter().map(directory).fold(own.components().count(), |common, other| {
-            common.min(own.components().zip(other.components()).take_while(|(a, b)| a == b).count())
-        });
-        let mut parts: Vec<String> =
-            own.components().skip(common).map(|part| directory_label(&part.as_os_str().to_string_lossy())).collect();
-        let name = &trace.name;
-        // The runtime calls all of a session `profile`.
-        let given = name.hash.is_none() && !name.stem.is_empty() && (name.session.is_none() || name.stem != "profile");
-        parts.extend(given.then(|| name.stem.clone()));
-        let numbered = [("rank", name.rank), ("nc", name.core), ("session", name.session)];
-        parts.extend(numbered.iter().filter_map(|(word, number)| Some(format!("{word} {}", (*number)?))));
-        parts.extend(name.hash.clone());
-        parts.extend(name.execution.map(|number| format!("exec {number}")));
-        match parts.is_empty() {
-            true => file_name(&trace.path),
-            false => parts.join(" / "),
-        }
+    /// How many leading parts the directories of all traces have in common, which say nothing.
+    fn common(&self, with_session: bool) -> usize {
+        let mut directories = self.traces.iter().map(|trace| labelled(trace, with_session));
+        let Some(first) = directories.next() else { return 0 };
+        directories.fold(first.components().count(), |common, other| {
+            common.min(first.components().zip(other.components()).take_while(|(a, b)| a == b).count())
+        })
+    }
+}
+
+/// The directory that a trace is called after: that of its process, or its own.
+fn labelled(trace: &Trace, with_session: bool) -> PathBuf {
+    match process_of(&trace.path) {
+        (process, Some(_)) if !with_session => process,
+        _ => trace.path.parent().map(Path::to_path_buf).unwrap_or_default(),
+    }
+}
+
+fn label_of(trace: &Trace, with_session: bool, common: usize) -> String {
+    let own = labelled(trace, with_session);
+    let mut parts: Vec<String> =
+        own.components().skip(common).map(|part| directory_label(&part.as_os_str().to_string_lossy())).collect();
+    let name = &trace.name;
+    // The runtime calls all of a session `profile`.
+    let given = name.hash.is_none() && !name.stem.is_empty() && (name.session.is_none() || name.stem != "profile");
+    parts.extend(given.then(|| name.stem.clone()));
+    let numbered = [("rank", name.rank), ("nc", name.core), ("session", name.session)];
+    parts.extend(numbered.iter().filter_map(|(word, number)| Some(format!("{word} {}", (*number)?))));
+    parts.extend(name.hash.clone());
+    parts.extend(name.execution.map(|number| format!("exec {number}")));
+    match parts.is_empty() {
+        true => file_name(&trace.path),
+        false => parts.join(" / "),
     }
 }
 

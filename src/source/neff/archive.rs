@@ -9,12 +9,17 @@ use std::io::{ErrorKind, Read};
 
 use flate2::read::MultiGzDecoder;
 
+use crate::model::format::format_bytes;
+
 /// Members that a NEFF may have.
 const MAX_MEMBERS: usize = 200_000;
 /// Bytes of one member that is kept.
 const MAX_MEMBER: u64 = 2 << 30;
 /// Bytes of all members that are kept.
 const MAX_KEPT: u64 = 6 << 30;
+/// And so many times the compressed size, plus [`KEPT_BASE`]: what is kept of real programs is up to seven times as large.
+const MAX_KEPT_RATIO: u64 = 40;
+const KEPT_BASE: u64 = 64 << 20;
 /// Bytes of a member's name.
 const MAX_NAME: u64 = 4096;
 /// The stream may inflate to this many times its compressed size, plus [`INFLATION_BASE`].
@@ -49,7 +54,8 @@ pub fn read(stream: impl Read, compressed: u64, wanted: impl Fn(&str) -> bool) -
     let limit = compressed.saturating_mul(MAX_INFLATION).saturating_add(INFLATION_BASE);
     let inflated = Bounded { inner: MultiGzDecoder::new(stream), left: limit };
     let mut tar = tar::Archive::new(inflated);
-    if let Err(problem) = read_members(&mut tar, &mut archive, wanted) {
+    let most = MAX_KEPT.min(compressed.saturating_mul(MAX_KEPT_RATIO).saturating_add(KEPT_BASE));
+    if let Err(problem) = read_members(&mut tar, &mut archive, most, wanted) {
         let why = match problem.kind() {
             ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
             ErrorKind::InvalidInput | ErrorKind::InvalidData => "its compressed contents are damaged".to_owned(),
@@ -63,6 +69,7 @@ pub fn read(stream: impl Read, compressed: u64, wanted: impl Fn(&str) -> bool) -
 fn read_members<R: Read>(
     tar: &mut tar::Archive<R>,
     archive: &mut Archive,
+    most: u64,
     wanted: impl Fn(&str) -> bool,
 ) -> std::io::Result<()> {
     let mut kept = 0;
@@ -101,8 +108,11 @@ fn read_members<R: Read>(
         if !wanted(&name) {
             continue;
         }
-        if size > MAX_MEMBER || kept + size > MAX_KEPT {
-            archive.problems.push(format!("{name} is {size} bytes long, which is too much to read; it is left out"));
+        if size > MAX_MEMBER || kept + size > most {
+            let size = format_bytes(size);
+            archive
+                .problems
+                .push(format!("{name} takes {size}, far more than in any program of this size; it is left out"));
             continue;
         }
         let mut bytes = Vec::with_capacity(size.min(1 << 20) as usize);
@@ -214,6 +224,16 @@ mod tests {
         let packed = gzip(&tar);
         let mut bounded = Bounded { inner: MultiGzDecoder::new(&packed[..]), left: 1 << 20 };
         assert!(std::io::copy(&mut bounded, &mut std::io::sink()).is_err());
+    }
+
+    #[test]
+    fn a_small_file_does_not_take_much_memory() {
+        let size = (KEPT_BASE + (1 << 20)) as usize;
+        let packed = gzip(&tar_of(&[("a.json", b"{}"), ("sg00/PE.bin", &vec![0; size]), ("b.json", b"{}")]));
+        let archive = read(&packed[..], 1000, |_| true);
+        assert_eq!(archive.contents.keys().collect::<Vec<_>>(), ["a.json", "b.json"]);
+        assert_eq!((archive.members.len(), archive.problems.len()), (3, 1));
+        assert!(archive.problems[0].contains("sg00/PE.bin takes 65"), "{:?}", archive.problems);
     }
 
     #[test]

@@ -3,8 +3,50 @@
 use super::chip::Chip;
 use super::time::Timebase;
 use super::{RawCapture, RawCore, RawMemoryUse, RawMetadata, RawTensor};
-use crate::source::neff::Neff;
-use crate::source::ntff::Ntff;
+use crate::model::Engine;
+use crate::source::neff::isa::{NumberedEngine, WORD_BYTES, Word, op};
+use crate::source::neff::{Graph, Neff};
+use crate::source::ntff::{Core, Ntff};
+
+/// The program, where it is the one that ran or has the same instructions; otherwise why it is of no use, or of what use
+/// it is although it is another.
+pub(super) fn usable<'a>(ntff: &Ntff, neff: Option<&'a Neff>) -> (Option<&'a Neff>, Option<&'static str>) {
+    let Some(program) = neff.filter(|neff| !ntff.is_run_of(&neff.header.uuid)) else { return (neff, None) };
+    match ntff.cores.iter().all(|core| program.graph(&core.name).is_some_and(|graph| is_code_of(ntff, core, graph))) {
+        true => (
+            neff,
+            Some(
+                "the NEFF is of another compilation than the one that ran (their uuids differ), but of the same \
+                 instructions: names hold, source lines may have moved",
+            ),
+        ),
+        false => (
+            None,
+            Some(
+                "the NEFF is not the one that ran (their uuids differ, and so do their instructions), so its names, \
+                 dependencies and source lines are not used; name the NEFF of the same compilation",
+            ),
+        ),
+    }
+}
+
+/// Whether a core ran the instructions of a graph: all that the compiler wrote are there again, but for those that the
+/// runtime puts others in place of.
+fn is_code_of(ntff: &Ntff, core: &Core, graph: &Graph) -> bool {
+    Engine::NUMBERED.into_iter().all(|engine| {
+        let compiled = &graph.programs[engine.number()].code;
+        let loaded = core.programs[engine.number()].words();
+        let mut common = 0_usize;
+        let same = (0..u32::try_from(loaded).unwrap_or(u32::MAX)).all(|index| {
+            let Some(at) = core.programs[engine.number()].compiler_pc(index) else { return true };
+            let word = (at as usize).checked_mul(WORD_BYTES).and_then(|at| Word::new(compiled.get(at..)?));
+            let Some((own, word)) = ntff.word(core, engine, index).zip(word) else { return false };
+            common += 1;
+            own.bytes() == word.bytes() || matches!(word.opcode(), op::PSEUDO_DMA_TRIGGER | op::PSEUDO_DMA_DIRECT2D)
+        });
+        same && (common > 0 || compiled.len() < WORD_BYTES || loaded == 0)
+    })
+}
 
 impl RawCapture {
     pub(super) fn describe(ntff: &Ntff, neff: Option<&Neff>, time: &Timebase) -> RawCapture {
@@ -54,13 +96,6 @@ impl RawCapture {
         capture.whole = ntff.problems.is_empty() && ran.is_some_and(|neff| neff.problems.is_empty());
         if let Some(neff) = neff {
             capture.program_problems.extend(neff.problems.iter().cloned());
-            if !ntff.is_run_of(&neff.header.uuid) {
-                capture.problems.push(
-                    "the NEFF is not the one that ran (their uuids differ), so names and source lines may be wrong; \
-                     name the NEFF of the same compilation"
-                        .to_owned(),
-                );
-            }
             capture.neff_header = Some(neff.header.clone());
             capture.kernels = neff.kernels.clone();
             capture.tensors = tensors(neff);

@@ -165,17 +165,27 @@ impl RawCapture {
     /// Joins a trace and the program that ran.
     #[must_use]
     pub fn join(ntff: &Ntff, neff: Option<&Neff>) -> RawCapture {
-        let mut capture = RawCapture::decode(ntff, neff);
+        let (mut capture, neff) = RawCapture::decode(ntff, neff);
         capture.derive(neff);
         capture
     }
 
-    /// What the trace and the program say, without what follows from it.
-    pub(crate) fn decode(ntff: &Ntff, neff: Option<&Neff>) -> RawCapture {
+    /// The same, without keeping the bytes of the trace longer than they are needed: what follows takes room.
+    pub(crate) fn join_owned(ntff: Ntff, neff: Option<&Neff>) -> RawCapture {
+        let (mut capture, neff) = RawCapture::decode(&ntff, neff);
+        drop(ntff);
+        capture.derive(neff);
+        capture
+    }
+
+    /// What the trace and the program say, without what follows from it, and the program where it is of use.
+    fn decode<'a>(ntff: &Ntff, neff: Option<&'a Neff>) -> (RawCapture, Option<&'a Neff>) {
+        let (neff, doubt) = describe::usable(ntff, neff);
         let decoded: Vec<_> = ntff.cores.iter().map(|core| ntff.instructions(core)).collect();
         let rows: Vec<&[Executed]> = decoded.iter().map(|found| found.finished.as_slice()).collect();
         let time = Timebase::new(ntff, &rows);
         let mut capture = RawCapture::describe(ntff, neff, &time);
+        capture.problems.extend(doubt.map(str::to_owned));
         let mut plans = Plans::default();
         for (pcore_idx, (core, found)) in ntff.cores.iter().zip(&decoded).enumerate() {
             let mut words = Words::new(ntff, core, pcore_idx as u16, neff);
@@ -195,7 +205,7 @@ impl RawCapture {
             capture.add_throttle(ntff, core, &time, pcore_idx as u16);
         }
         capture.semaphores.sort_by_key(|row| (row.time_ps, row.pcore_idx));
-        capture
+        (capture, neff)
     }
 
     /// Whether something lies wholly outside the measured executions of a core.
@@ -266,7 +276,7 @@ impl RawCapture {
     }
 
     /// Adds the tables that follow from the others.
-    pub(crate) fn derive(&mut self, neff: Option<&Neff>) {
+    fn derive(&mut self, neff: Option<&Neff>) {
         let this: &RawCapture = self;
         let partition_bytes = self.metadata.chip.map_or(192 << 10, |chip| chip.sbuf_partition_bytes);
         let places = || (edges::all(this, neff), usage::tables(this, partition_bytes));

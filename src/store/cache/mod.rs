@@ -209,8 +209,8 @@ pub fn prune(directory: &Path) -> Result<(usize, u64), Problem> {
         let age = meta.modified().ok().and_then(|m| m.elapsed().ok()).unwrap_or_default();
         let old = match path.extension().and_then(|e| e.to_str()) {
             Some("arrow") => age > OLD || !is_true(&path),
-            // A writing that goes on is younger than this.
-            Some("partial") => age > Duration::from_secs(3600),
+            // A writing that goes on is younger than this, and whoever does it is there.
+            Some("partial") => age > Duration::from_secs(3600) || is_abandoned(&path),
             _ => false,
         };
         if old && fs::remove_file(&path).is_ok() {
@@ -218,6 +218,15 @@ pub fn prune(directory: &Path) -> Result<(usize, u64), Problem> {
         }
     }
     Ok(removed)
+}
+
+/// Whether the process that was writing `NAME.PID.partial` is gone; where processes cannot be looked at, none is.
+#[must_use]
+pub fn is_abandoned(partial: &Path) -> bool {
+    let name = partial.file_stem().unwrap_or_default().to_string_lossy();
+    let pid = name.rsplit_once('.').and_then(|(_, pid)| pid.parse::<u32>().ok());
+    let processes = Path::new("/proc");
+    processes.join("self").exists() && pid.is_some_and(|pid| !processes.join(pid.to_string()).exists())
 }
 
 fn is_true(path: &Path) -> bool {

@@ -114,10 +114,7 @@ fn read_one(
         read.map_err(|problem| problems.push(problem)).ok()
     });
     step(2, "joining the two")?;
-    let mut capture = RawCapture::decode(&ntff, neff.as_ref());
-    // Its bytes are of no use any more, and what follows takes room.
-    drop(ntff);
-    capture.derive(neff.as_ref());
+    let mut capture = RawCapture::join_owned(ntff, neff.as_ref());
     if let Some(path) = program {
         let own = std::mem::take(&mut capture.program_problems).into_iter();
         problems.extend(own.map(|message| Problem { path: path.to_path_buf(), message }));
