@@ -94,7 +94,7 @@ impl App {
     fn is_unsettled(&self) -> bool {
         let stale = self.shown.window != Some(self.scene.view.window());
         let unread = self.pointed().is_some_and(|e| self.scene.facts.get(e).is_none() && self.reading[1] != Some(e));
-        stale || unread || self.causes_unsettled()
+        stale || unread || self.causes_unsettled() || self.causes_unprepared()
     }
 
     /// The event that the line at the bottom tells of: the one under the pointer, else under the cursor; of several
@@ -124,6 +124,7 @@ impl App {
             return false;
         }
         self.settle();
+        self.prepare_causes();
         true
     }
 

@@ -45,7 +45,7 @@ pub(super) fn ask(path: &Path, program: &ProgramArg, name: &str, cache: Option<&
             }
         };
         match locate::resolve(&store, &name) {
-            Ok(subject) => match CauseIndex::build(&store, &cancel) {
+            Ok(subject) => match CauseIndex::open(&store, cache, &cancel) {
                 Ok(index) => return Ok(Asked { store, index, subject }),
                 Err(problem) => failed = Some(problem),
             },
@@ -71,7 +71,7 @@ pub(super) fn actor_json(asking: &Asking<'_>, actor: Actor) -> Map<String, Value
     let mut event = event_json(asking.store, asking.event(actor), false).unwrap_or_default();
     match actor {
         Actor::Instruction(e) => {
-            event.insert("pc".into(), json!(asking.index.pc(e)));
+            event.insert("pc".into(), json!(asking.index.operands.pc(e)));
         }
         Actor::Transfer(t) => {
             let transfer = asking.index.transfers.get(t);

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::program::ProgramArg;
 use crate::model::format::{format_bytes, format_count};
+use crate::query::index::CauseIndex;
 use crate::query::tracks::{TrackCache, TrackOptions, prepare};
 use crate::source::{OpenEvent, Opening, Progress, convert, open};
-use crate::store::{Problem, cache};
+use crate::store::{Problem, Store, cache};
 use crate::term::text::escape;
 
 /// Arguments of `index`.
@@ -87,9 +88,9 @@ fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> 
     let store = store?;
     let read = began.elapsed();
     let name = escape(&store.info.name).into_owned();
-    if store.unsaved.is_none() {
+    if store.cached || store.origin.is_none() {
         super::print(&format!("{name}: indexed already\n"));
-        return Ok(());
+        return keep_causes(&store, directory, &bar);
     }
     bar.show(&Progress { step: "writing the cache".into(), done: 1, total: 1 });
     // What the first screen needs is derived now, and cached with the rest.
@@ -103,6 +104,33 @@ fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> 
         read.as_secs_f64(),
         format_bytes(bytes?.unwrap_or(0)),
         (began.elapsed() - read).as_secs_f64()
+    ));
+    // The one that was read takes memory; the one in the cache hardly any.
+    drop(store);
+    let store = open(found, &Opening { cancel: &cancel, report: &|_| {}, cache: Some(directory) })?;
+    keep_causes(&store, directory, &bar)
+}
+
+/// Finds out what waited for what and keeps it beside the cache, where there are instructions and that was not done yet.
+fn keep_causes(store: &Store, directory: &Path, bar: &Bar) -> Result<(), Problem> {
+    let any = store.table("Instruction").is_some_and(|t| !t.is_empty());
+    if !store.cached || !store.worth_caching() || !any || CauseIndex::load(store, directory).is_some() {
+        return Ok(());
+    }
+    let cancel = AtomicBool::new(false);
+    let began = Instant::now();
+    let report =
+        |done| bar.show(&Progress { step: "finding out what waited for what".into(), done: done as u64, total: 100 });
+    let index = CauseIndex::build_reporting(store, &cancel, &report);
+    bar.clear();
+    let found = began.elapsed();
+    let bytes = index?.save(store, directory, &cancel)?;
+    super::print(&format!(
+        "{}: causes found in {:.1} s, {} written in {:.1} s\n",
+        escape(&store.info.name),
+        found.as_secs_f64(),
+        format_bytes(bytes.unwrap_or(0)),
+        (began.elapsed() - found).as_secs_f64()
     ));
     Ok(())
 }

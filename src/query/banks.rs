@@ -4,6 +4,8 @@
 //! unverified. A later use depends on the use before it unless it continues the accumulation that the earlier one is
 //! part of (Neuron Explorer, "Same PSUM Bank dependencies").
 
+use serde::{Deserialize, Serialize};
+
 /// First address of PSUM.
 const BASE: i64 = 0x200_0000;
 /// Bytes of PSUM in a partition.
@@ -12,7 +14,7 @@ const PARTITION: i64 = 16 << 10;
 const BANK: i64 = 2 << 10;
 
 /// How an instruction uses PSUM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BankUse {
     /// Banks it reads, one bit each.
     pub reads: u8,
@@ -32,13 +34,6 @@ impl BankUse {
     pub fn all(&self) -> u8 {
         self.reads | self.writes
     }
-}
-
-/// The banks that a cell of `psum_read_banks` or `psum_write_banks` lists: `[6]`, `6,7`, `[]`.
-#[must_use]
-pub fn parse_list(text: &str) -> u8 {
-    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u32>().ok());
-    numbers.filter(|bank| *bank < 8).fold(0, |mask, bank| mask | 1 << bank)
 }
 
 /// What the operands say of PSUM: `src=fp32@0x2000800[1,1,1,1][512,1,1,1] dst=0x2003000[1,0,0][512,1,1]`.
@@ -127,14 +122,6 @@ mod tests {
         assert_eq!(of("dst=bfloat16@0x2000800[1,1,1,1][128,1,1,1]"), (0, 1 << 1));
         assert_eq!(of("dst=0x80100252f038,0x80100250f038 src_addr_imm=0x802000026400 src=fp32@0x20000zz"), (0, 0));
         assert_eq!(of("src0=fp32@0x2003ff8[-512][2] src1=bfloat16@0x2000000[1][9999999999]"), (0xff, 0));
-    }
-
-    #[test]
-    fn lists_are_read() {
-        assert_eq!(parse_list("[6]"), 1 << 6);
-        assert_eq!(parse_list("0, 7"), 0x81);
-        assert_eq!(parse_list("[]"), 0);
-        assert_eq!(parse_list("[8, 99999999999]"), 0);
     }
 
     #[test]

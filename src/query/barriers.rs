@@ -26,9 +26,9 @@ impl Asking<'_> {
     pub(super) fn arrives(&self, how: &How, actor: Actor) -> bool {
         match (how, actor) {
             (How::Semaphore { condition, .. }, Actor::Instruction(e)) => {
-                let sync = &self.index.spec(e).sync;
+                let sync = &self.index.operands.spec(e).sync;
                 let raises = sync.updates.iter().any(|u| u.sync == condition.sync);
-                !raises && sync.waits.iter().any(|c| c.sync == condition.sync)
+                !raises && self.index.operands.waits(e).any(|c| c.sync == condition.sync)
             }
             _ => false,
         }

@@ -243,7 +243,7 @@ impl Asking<'_> {
         let (Some(Actor::Instruction(a)), Some(Actor::Instruction(b))) = (piece.actor, piece.held) else {
             return None;
         };
-        let (first, second) = (self.index.spec(a).banks, self.index.spec(b).banks);
+        let (first, second) = (self.index.operands.spec(a).banks, self.index.operands.spec(b).banks);
         let shared = first.all() & second.all();
         if shared == 0 || self.index.stream_of(a).first == self.index.stream_of(b).first {
             return None;

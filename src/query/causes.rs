@@ -236,11 +236,11 @@ impl<'a> Asking<'a> {
             found.causes.push(Cause { how, actor, satisfied, basis });
         }
         found.causes.extend(self.occupied(e));
-        if index.has_spec(e) {
-            for condition in &index.spec(e).sync.waits {
-                match self.met(stream.core, condition, start) {
+        if index.operands.any(e) {
+            for condition in index.operands.waits(e) {
+                match self.met(stream.core, &condition, start) {
                     Some(cause) => found.causes.push(cause),
-                    None => found.unrecorded.push(*condition),
+                    None => found.unrecorded.push(condition),
                 }
             }
         }
@@ -264,7 +264,7 @@ impl<'a> Asking<'a> {
             let (how, satisfied, basis) = (How::Order, end.min(start), Basis::Recorded);
             return (ahead + 1 != e).then_some(Cause { how, actor, satisfied, basis });
         }
-        let satisfied = end.saturating_sub_unsigned(stream.overlap).clamp(events.start(ahead), start);
+        let satisfied = end.saturating_sub_unsigned(stream.overlap).max(events.start(ahead)).min(start);
         Some(Cause { how: How::Occupied, actor, satisfied, basis: Basis::Inferred })
     }
 
@@ -430,10 +430,10 @@ impl<'a> Asking<'a> {
         let (start, end) = (events.start(e), events.end(e).min(until));
         let stream = index.stream_of(e);
         let mut found = Causes::default();
-        for condition in &index.spec(e).sync.waits {
+        for condition in index.operands.waits(e) {
             let Some(track) = index.sync(stream.core, condition.sync) else { continue };
-            if let Some(update) = track.met_within(condition, start, end) {
-                let cause = self.by_update(stream.core, track, condition, update, end);
+            if let Some(update) = track.met_within(&condition, start, end) {
+                let cause = self.by_update(stream.core, track, &condition, update, end);
                 // The last one at a barrier waits for nobody.
                 found.causes.extend((cause.actor != Some(Actor::Instruction(e))).then_some(cause));
             }
@@ -468,12 +468,12 @@ impl<'a> Asking<'a> {
                     "" => group,
                     track => track,
                 };
-                let pc = self.index.pc(e).map_or(String::new(), |pc| format!(" pc {pc}"));
+                let pc = self.index.operands.pc(e).map_or(String::new(), |pc| format!(" pc {pc}"));
                 format!("{}{pc} on {track}{}", self.events.event_name(e), on_core(stream.core))
             }
             Actor::Transfer(t) => {
                 let queue = self.index.transfers.queue_of(t);
-                let pc = self.index.transfers.get(t).issuer.and_then(|e| self.index.pc(e));
+                let pc = self.index.transfers.get(t).issuer.and_then(|e| self.index.operands.pc(e));
                 let from = pc.map_or(String::new(), |pc| format!(" from pc {pc}"));
                 format!("transfer on {}{}{from}", queue.name, on_core(queue.core))
             }

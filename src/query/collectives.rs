@@ -7,9 +7,11 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{Actor, Asking, Basis, Cause, Causes, How};
 use super::index::CauseIndex;
+use super::pairs::Pairs;
 use super::reach::partition;
 use super::semaphores::{SyncKey, SyncTrack};
 use crate::model::{Engine, Nanos, end_of};
+use crate::store::cache::{Columns, Reader, Written};
 use crate::store::{Batch, EventRef, EventTable, Problem, Store, Want};
 
 /// The table of collective operations.
@@ -18,6 +20,9 @@ const TABLE: &str = "CcOp";
 const OWNER: &str = "CC";
 /// An operation and the change that tells of its end are recorded within so many nanoseconds of each other.
 const AT_END: u64 = 1_000;
+
+/// What stands for nothing in a column.
+const NONE: u32 = u32::MAX;
 
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +54,7 @@ pub struct Collectives {
     /// Semaphores that tell of their ends.
     pub(super) syncs: Vec<SyncKey>,
     /// Instructions with the operations that they started, in order.
-    of_issuer: Vec<(u32, u32)>,
+    of_issuer: Pairs,
     of_event: FxHashMap<EventRef, u32>,
 }
 
@@ -76,10 +81,36 @@ impl Collectives {
             list[i].0.before = before.map(|b| b as u32);
         }
         let list: Vec<Collective> = list.into_iter().map(|(c, _)| c).collect();
-        let mut of_issuer: Vec<(u32, u32)> = (0..).zip(&list).filter_map(|(i, c)| Some((c.issuer?, i))).collect();
-        of_issuer.sort_unstable();
+        Collectives::index(list, syncs)
+    }
+
+    fn index(list: Vec<Collective>, syncs: Vec<SyncKey>) -> Collectives {
+        let of_issuer = Pairs::new((0..).zip(&list).filter_map(|(i, c)| Some((c.issuer?, i))));
         let of_event = (0..).zip(&list).map(|(i, c)| (c.event, i)).collect();
         Collectives { list, syncs, of_issuer, of_event }
+    }
+
+    /// Writes all but the semaphores.
+    pub(super) fn write(&self, out: &mut Columns) -> Written {
+        let column = |of: fn(&Collective) -> u32| self.list.iter().map(of).collect();
+        out.u32s("collective.event", &column(|c| c.event.event))?;
+        out.u32s("collective.issuer", &column(|c| c.issuer.unwrap_or(NONE)))?;
+        out.u32s("collective.before", &column(|c| c.before.unwrap_or(NONE)))
+    }
+
+    /// Reads what was written so; `None` where it does not fit together.
+    pub(super) fn read(store: &Store, file: &Reader, syncs: Vec<SyncKey>) -> Option<Collectives> {
+        let column = |name: &str| file.u32s(&format!("collective.{name}"));
+        let (events, issuers, before) = (column("event")?, column("issuer")?, column("before")?);
+        let some = |number: u32| Some(number).filter(|n| *n != NONE);
+        let mut list = Vec::with_capacity(events.len());
+        for (&e, (&issuer, &before)) in events.iter().zip(issuers.iter().zip(before.iter())) {
+            let table = store.table_index(TABLE)?;
+            let found = store.events.get(usize::from(table)).filter(|t| (e as usize) < t.len())?;
+            let (event, start, end) = (EventRef { table, event: e }, found.start(e), found.end(e));
+            list.push(Collective { event, start, end, issuer: some(issuer), before: some(before) });
+        }
+        Some(Collectives::index(list, syncs))
     }
 
     /// The operation that an event is.
@@ -90,9 +121,7 @@ impl Collectives {
 
     /// The operations that an instruction started.
     pub fn started_by(&self, instruction: u32) -> impl Iterator<Item = &Collective> + '_ {
-        let from = self.of_issuer.partition_point(|(i, _)| *i < instruction);
-        let own = self.of_issuer[from..].iter().take_while(move |(i, _)| *i == instruction);
-        own.map(|(_, c)| &self.list[*c as usize])
+        self.of_issuer.of(instruction).map(|c| &self.list[c as usize])
     }
 
     /// The operation whose end a change of a semaphore tells of.

@@ -209,7 +209,7 @@ impl Asking<'_> {
     fn shared_banks(&self, a: Actor, b: Actor) -> u8 {
         match (a, b) {
             (Actor::Instruction(a), Actor::Instruction(b)) => {
-                let (first, second) = (self.index.spec(a).banks, self.index.spec(b).banks);
+                let (first, second) = (self.index.operands.spec(a).banks, self.index.operands.spec(b).banks);
                 first.all() & second.all() & (first.writes | second.writes)
             }
             _ => 0,
@@ -242,23 +242,23 @@ impl Asking<'_> {
         if let Actor::Instruction(e) = actor {
             let (start, end) = (self.events.start(e), self.events.end(e));
             let core = self.index.stream_of(e).core;
-            for condition in &self.index.spec(e).sync.waits {
-                let met = self.met(core, condition, start).or_else(|| {
+            for condition in self.index.operands.waits(e) {
+                let met = self.met(core, &condition, start).or_else(|| {
                     let causes = self.release(e, end).causes;
-                    causes.into_iter().find(|c| matches!(c.how, How::Semaphore { condition: c, .. } if c == *condition))
+                    causes.into_iter().find(|c| matches!(c.how, How::Semaphore { condition: c, .. } if c == condition))
                 });
                 if let Some(by) = met.and_then(|cause| cause.actor).filter(|by| *by != actor) {
-                    before.derive(by, kind(by, *condition));
+                    before.derive(by, kind(by, condition));
                 }
             }
         }
         for (key, i) in self.changes_by(actor) {
             for waiter in self.met_by(key, i) {
-                let waits = self.index.spec(waiter).sync.waits.iter();
+                let waits = self.index.operands.waits(waiter);
                 if let Some(condition) = waits.into_iter().find(|c| c.sync == key.sync)
                     && Actor::Instruction(waiter) != actor
                 {
-                    after.derive(Actor::Instruction(waiter), kind(actor, *condition));
+                    after.derive(Actor::Instruction(waiter), kind(actor, condition));
                 }
             }
         }
@@ -270,7 +270,7 @@ impl Asking<'_> {
         if self.index.bank_uses.is_empty() {
             return;
         }
-        let own = self.index.spec(e).banks;
+        let own = self.index.operands.spec(e).banks;
         let core = self.index.stream_of(e).core;
         let mut linked: [FxHashMap<u32, u8>; 2] = Default::default();
         for bank in (0..8).filter(|bank| own.all() >> bank & 1 != 0) {
@@ -283,7 +283,8 @@ impl Asking<'_> {
             let (earlier, later) = (at.checked_sub(1).and_then(near), near(at + 1));
             for (side, pair) in [(0, earlier.map(|b| (b, b, e))), (1, later.map(|a| (a, e, a)))] {
                 let Some((other, first, second)) = pair else { continue };
-                let banks = banks::linked(&self.index.spec(first).banks, &self.index.spec(second).banks);
+                let banks =
+                    banks::linked(&self.index.operands.spec(first).banks, &self.index.operands.spec(second).banks);
                 if banks >> bank & 1 != 0 {
                     *linked[side].entry(other).or_default() |= 1 << bank;
                 }

@@ -31,7 +31,7 @@ impl Asking<'_> {
         let mut found = Vec::new();
         match actor {
             Actor::Instruction(e) => {
-                for update in &self.index.spec(e).sync.updates {
+                for update in &self.index.operands.spec(e).sync.updates {
                     let key = SyncKey { core, sync: update.sync };
                     let Some(track) = self.index.syncs.get(&key) else { continue };
                     let near = track.changes_until(end.saturating_sub(101))..track.changes_until(end_of(end, 100));
@@ -73,10 +73,10 @@ impl Asking<'_> {
 
     fn is_met_by(&self, track: &SyncTrack, key: SyncKey, e: u32, i: usize) -> bool {
         let (start, end) = (self.events.start(e), self.events.end(e));
-        let waits = self.index.spec(e).sync.waits.iter().filter(|c| c.sync == key.sync);
-        waits.into_iter().any(|condition| match track.met(condition, end_of(start, super::causes::TOLERANCE)) {
+        let waits = self.index.operands.waits(e).filter(|c| c.sync == key.sync);
+        waits.into_iter().any(|condition| match track.met(&condition, end_of(start, super::causes::TOLERANCE)) {
             Met::By(met) => met == i,
-            Met::Not | Met::Unknown => track.met_within(condition, start, end) == Some(i),
+            Met::Not | Met::Unknown => track.met_within(&condition, start, end) == Some(i),
             Met::Always => false,
         })
     }

@@ -57,8 +57,8 @@ impl Asking<'_> {
     pub fn semaphores_of(&self, e: u32) -> (Vec<(SyncKey, Condition)>, Vec<SyncKey>) {
         let core = self.index.stream_of(e).core;
         let key = |sync: SyncId| SyncKey { core, sync };
-        let spec = self.index.spec(e);
-        let waits = spec.sync.waits.iter().map(|c| (key(c.sync), *c)).collect();
+        let spec = self.index.operands.spec(e);
+        let waits = self.index.operands.waits(e).map(|c| (key(c.sync), c)).collect();
         let updates = spec.sync.updates.iter().map(|u| key(u.sync));
         (waits, updates.chain(spec.sync.transfer.map(|(sync, _)| key(sync))).collect())
     }

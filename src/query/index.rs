@@ -4,29 +4,22 @@
 //! Memory: 8 bytes per instruction, about as much again per distinct use of semaphores and PSUM, 20 per change of a
 //! semaphore, 60 per transfer; a profile of 10 million instructions takes a few hundred megabytes.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use arrow::buffer::ScalarBuffer;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::banks::{self, BankUse};
 use super::collectives::Collectives;
+use super::operands::Operands;
 use super::packets::Packets;
 use super::semaphores::{Sample, SyncKey, SyncTrack};
-use super::sync::{self, SyncId, SyncUse};
+use super::sync::{self, SyncId};
 use super::transfers::{self, Issue, Transfers};
 use crate::model::opcode::is_wait;
 use crate::model::{Engine, Nanos};
 use crate::store::{Batch, EventRef, EventTable, Group, LOST_RECORDS, LabelKind, Problem, Store, Want, flag};
-
-/// What the operands of an instruction say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Spec {
-    /// Semaphores and events.
-    pub sync: SyncUse,
-    /// PSUM banks.
-    pub banks: BankUse,
-}
 
 /// The instructions of one engine, in order of start: neighbouring events of the table.
 #[derive(Clone, Debug)]
@@ -64,11 +57,8 @@ pub(super) struct Class {
 pub struct CauseIndex {
     /// Position of Instruction in [`Store::events`].
     pub(super) table: u16,
-    /// Per event its position in `specs`.
-    spec_of: Vec<u32>,
-    specs: Vec<Spec>,
-    /// Per event its program counter; `u32::MAX` where not recorded.
-    pcs: Vec<u32>,
+    /// What the instructions say themselves.
+    pub operands: Operands,
     /// Per opcode key.
     classes: Vec<Class>,
     /// The engines.
@@ -84,7 +74,7 @@ pub struct CauseIndex {
     /// Collective operations.
     pub collectives: Collectives,
     /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
-    pub(super) bank_uses: FxHashMap<(Option<i64>, u8), Vec<u32>>,
+    pub(super) bank_uses: FxHashMap<(Option<i64>, u8), ScalarBuffer<u32>>,
     /// Starts of the executions, in order.
     executions: Vec<Nanos>,
     /// Stretches in which changes of semaphores are missing, by core.
@@ -118,34 +108,12 @@ impl CauseIndex {
         cancel: &AtomicBool,
         report: &(dyn Fn(usize) + Sync),
     ) -> Result<CauseIndex, Problem> {
-        let fail = |message: &str| Problem { path: store.info.path.clone(), message: message.into() };
-        let table = store.table_index("Instruction").filter(|&t| !store.events[usize::from(t)].is_empty());
-        let Some(table) = table else {
-            return Err(fail("records no instructions, so nothing tells what waited for what"));
-        };
-        let events = &store.events[usize::from(table)];
-        let mut index = CauseIndex {
-            table,
-            spec_of: Vec::new(),
-            specs: Vec::new(),
-            pcs: Vec::new(),
-            classes: events
-                .label(LabelKind::Name)
-                .map_or_else(Vec::new, |l| l.entries.iter().map(|o| class(o)).collect()),
-            streams: Vec::new(),
-            syncs: FxHashMap::default(),
-            sources: vec![String::new()],
-            transfers: Transfers::default(),
-            packets: Packets::default(),
-            collectives: Collectives::default(),
-            bank_uses: FxHashMap::default(),
-            executions: executions(store),
-            lost: lost(store),
-            has_updates: false,
-            notes: Vec::new(),
-        };
+        let mut index = CauseIndex::empty(store)?;
+        let events = index.events(store);
         // The shares of a profile of ten million instructions.
-        index.read_operands(store, events, cancel, &|rows| report(rows.saturating_mul(60) / events.len()))?;
+        let clears = |e: u32| index.class(events, e).clears;
+        let read = |rows: usize| report(rows.saturating_mul(60) / events.len());
+        index.operands = Operands::read(store, events, &clears, cancel, &read)?;
         index.add_streams(events);
         report(70);
         index.read_updates(store, cancel)?;
@@ -157,55 +125,35 @@ impl CauseIndex {
         index.add_collectives(store, events, cancel)?;
         index.add_bank_uses(store, events);
         index.add_notes(store);
-        if cancel.load(Ordering::Relaxed) { Err(fail("looking for causes was cancelled")) } else { Ok(index) }
+        match cancel.load(Ordering::Relaxed) {
+            true => Err(problem(store, "looking for causes was cancelled")),
+            false => Ok(index),
+        }
     }
 
-    /// `report` is told how many rows have been read.
-    fn read_operands(
-        &mut self,
-        store: &Store,
-        events: &EventTable,
-        cancel: &AtomicBool,
-        report: &(dyn Fn(usize) + Sync),
-    ) -> Result<(), Problem> {
-        let read = AtomicUsize::new(0);
-        let spec_of: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(0)).collect();
-        let pcs: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(u32::MAX)).collect();
-        let known = Mutex::new((FxHashMap::<Spec, u32>::default(), vec![Spec::default()]));
-        known.lock().unwrap_or_else(PoisonError::into_inner).0.insert(Spec::default(), 0);
-        let columns = [
-            ("operands", Want::Text),
-            ("pc", Want::Integer),
-            ("psum_read_banks", Want::Text),
-            ("psum_write_banks", Want::Text),
-        ];
-        store.scan(&events.name, &columns, &|batch: Batch| {
-            let mut keys: FxHashMap<[Option<&str>; 3], u32> = FxHashMap::default();
-            for i in 0..batch.rows {
-                let row = batch.first_row.saturating_add(i as u32);
-                let Some(event) = events.event_at_row(row) else { continue };
-                if let Some(pc) = batch.columns[1].integer(i).and_then(|pc| u32::try_from(pc).ok()) {
-                    pcs[event as usize].store(pc, Ordering::Relaxed);
-                }
-                let texts = [0, 2, 3].map(|c| batch.columns[c].text(i));
-                let key = *keys.entry(texts).or_insert_with(|| {
-                    let spec = spec(texts);
-                    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                    let (keys, specs) = &mut *known;
-                    *keys.entry(spec).or_insert_with_key(|spec| {
-                        specs.push(spec.clone());
-                        specs.len() as u32 - 1
-                    })
-                });
-                spec_of[event as usize].store(key, Ordering::Relaxed);
-            }
-            report(read.fetch_add(batch.rows, Ordering::Relaxed) + batch.rows);
-            !cancel.load(Ordering::Relaxed)
-        })?;
-        self.specs = known.into_inner().unwrap_or_else(PoisonError::into_inner).1;
-        self.spec_of = spec_of.into_iter().map(AtomicU32::into_inner).collect();
-        self.pcs = pcs.into_iter().map(AtomicU32::into_inner).collect();
-        Ok(())
+    /// An index that holds what the store tells without reading.
+    pub(super) fn empty(store: &Store) -> Result<CauseIndex, Problem> {
+        let table = store.table_index("Instruction").filter(|&t| !store.events[usize::from(t)].is_empty());
+        let Some(table) = table else {
+            return Err(problem(store, "records no instructions, so nothing tells what waited for what"));
+        };
+        let opcodes = store.events[usize::from(table)].label(LabelKind::Name);
+        Ok(CauseIndex {
+            table,
+            operands: Operands::default(),
+            classes: opcodes.map_or_else(Vec::new, |l| l.entries.iter().map(|o| class(o)).collect()),
+            streams: Vec::new(),
+            syncs: FxHashMap::default(),
+            sources: vec![String::new()],
+            transfers: Transfers::default(),
+            packets: Packets::default(),
+            collectives: Collectives::default(),
+            bank_uses: FxHashMap::default(),
+            executions: executions(store),
+            lost: lost(store),
+            has_updates: false,
+            notes: Vec::new(),
+        })
     }
 
     fn add_streams(&mut self, events: &EventTable) {
@@ -215,9 +163,8 @@ impl CauseIndex {
             let (core, engine) = (found.key.core, found.key.engine);
             self.streams.push(Stream { group, first, end, core, engine, overlap: 0 });
         }
-        for i in 0..self.streams.len() {
-            self.streams[i].overlap = self.usual_overlap(events, &self.streams[i]);
-        }
+        let overlaps: Vec<u64> = self.streams.par_iter().map(|stream| self.usual_overlap(events, stream)).collect();
+        self.streams.iter_mut().zip(overlaps).for_each(|(stream, overlap)| stream.overlap = overlap);
     }
 
     /// The median overlap of neighbours on the data path of an engine.
@@ -297,27 +244,30 @@ impl CauseIndex {
         let mut clears: Vec<(Option<i64>, Nanos, (u16, u16))> = Vec::new();
         let mut users: FxHashMap<SyncKey, (Vec<u32>, Vec<u32>)> = FxHashMap::default();
         for stream in &self.streams {
-            for e in stream.first..stream.end {
-                let spec = self.spec(e);
-                let key = |sync| SyncKey { core: stream.core, sync };
-                for update in &spec.sync.updates {
+            let key = |sync| SyncKey { core: stream.core, sync };
+            for e in (stream.first..stream.end).filter(|&e| self.operands.any(e)) {
+                let said = &self.operands.spec(e).sync;
+                for update in &said.updates {
                     users.entry(key(update.sync)).or_default().0.push(e);
                 }
-                for wait in &spec.sync.waits {
+                for wait in self.operands.waits(e) {
                     users.entry(key(wait.sync)).or_default().1.push(e);
                 }
-                if let Some(range) = spec.sync.clears.filter(|_| self.class(events, e).clears) {
+                if let Some(range) = said.clears {
                     clears.push((stream.core, events.end(e), range));
                 }
             }
         }
-        for (key, (mut raisers, mut waiters)) in users {
+        let mut users: Vec<_> = users.into_iter().collect();
+        users.par_iter_mut().for_each(|(_, (raisers, waiters))| {
             raisers.sort_by_key(|&e| events.end(e));
             raisers.dedup();
             waiters.sort_by_key(|&e| events.start(e));
             waiters.dedup();
+        });
+        for (key, (raisers, waiters)) in users {
             let track = self.syncs.entry(key).or_default();
-            (track.raisers, track.waiters) = (raisers, waiters);
+            (track.raisers, track.waiters) = (raisers.into(), waiters.into());
         }
         clears.sort_by_key(|c| c.1);
         for (key, track) in self.syncs.iter_mut().filter(|(key, _)| !key.sync.event) {
@@ -375,13 +325,14 @@ impl CauseIndex {
             let each = i32::try_from(rise / count).ok().filter(|by| *by > 0 && rise.is_multiple_of(count));
             for &t in &list {
                 let issuer = self.transfers.get(t).issuer;
-                let said = issuer.and_then(|i| self.spec(i).sync.transfer).filter(|(sync, _)| *sync == key.sync);
+                let said =
+                    issuer.and_then(|i| self.operands.spec(i).sync.transfer).filter(|(sync, _)| *sync == key.sync);
                 let transfer = &mut self.transfers.list[t as usize];
                 if transfer.by == 1 {
                     transfer.by = said.map(|(_, by)| by.max(1)).or(each).unwrap_or(1);
                 }
             }
-            self.syncs.entry(key).or_default().transfers = list;
+            self.syncs.entry(key).or_default().transfers = list.into();
         }
         Ok(())
     }
@@ -391,7 +342,7 @@ impl CauseIndex {
         let mut issues = Vec::new();
         for stream in &self.streams {
             for event in stream.first..stream.end {
-                let Some((sync, by)) = self.spec(event).sync.transfer else { continue };
+                let Some((sync, by)) = self.operands.spec(event).sync.transfer else { continue };
                 let track = self.syncs.get(&SyncKey { core: stream.core, sync });
                 let queue = track.map_or_else(String::new, |t| t.owner.clone());
                 issues.push(Issue { event, core: stream.core, queue, sync, by });
@@ -405,16 +356,18 @@ impl CauseIndex {
         if store.graph.as_ref().is_some_and(|g| g.has_kind(SAME_BANK)) {
             return;
         }
+        let mut uses: FxHashMap<(Option<i64>, u8), Vec<u32>> = FxHashMap::default();
         for stream in &self.streams {
             for e in stream.first..stream.end {
-                let banks = self.specs[self.spec_of[e as usize] as usize].banks.all();
+                let banks = self.operands.spec(e).banks.all();
                 for bank in (0..8).filter(|bank| banks >> bank & 1 != 0) {
-                    self.bank_uses.entry((stream.core, bank)).or_default().push(e);
+                    uses.entry((stream.core, bank)).or_default().push(e);
                 }
             }
         }
-        for uses in self.bank_uses.values_mut() {
+        for (key, mut uses) in uses {
             uses.sort_by_key(|&e| (events.start(e), events.rows[e as usize]));
+            self.bank_uses.insert(key, uses.into());
         }
     }
 
@@ -436,7 +389,7 @@ impl CauseIndex {
     }
 
     fn transfers_issued(&self) -> bool {
-        self.specs.iter().any(|s| s.sync.transfer.is_some())
+        self.operands.specs.iter().any(|s| s.sync.transfer.is_some())
     }
 
     /// Which execution a moment belongs to, counted from the first.
@@ -460,23 +413,6 @@ impl CauseIndex {
     #[must_use]
     pub fn event(&self, e: u32) -> EventRef {
         EventRef { table: self.table, event: e }
-    }
-
-    /// What the operands of an instruction say.
-    #[must_use]
-    pub fn spec(&self, e: u32) -> &Spec {
-        self.spec_of.get(e as usize).and_then(|s| self.specs.get(*s as usize)).unwrap_or(&self.specs[0])
-    }
-
-    /// Whether the operands of an instruction say anything of semaphores or PSUM.
-    pub(super) fn has_spec(&self, e: u32) -> bool {
-        self.spec_of.get(e as usize).is_some_and(|s| *s != 0)
-    }
-
-    /// The program counter of an instruction, where recorded.
-    #[must_use]
-    pub fn pc(&self, e: u32) -> Option<u32> {
-        self.pcs.get(e as usize).copied().filter(|pc| *pc != u32::MAX)
     }
 
     pub(super) fn class(&self, events: &EventTable, e: u32) -> Class {
@@ -504,6 +440,10 @@ impl CauseIndex {
             owner => format!("{sync} ({owner})"),
         }
     }
+}
+
+fn problem(store: &Store, message: &str) -> Problem {
+    Problem { path: store.info.path.clone(), message: message.into() }
 }
 
 fn executions(store: &Store) -> Vec<Nanos> {
@@ -534,20 +474,4 @@ fn class(opcode: &str) -> Class {
         matmul: crate::model::opcode::is_matmul(opcode),
         clears: bare == "EVENT_SEMAPHORE_RANGE_CLEAR",
     }
-}
-
-/// What operands and the two columns of banks say together.
-fn spec([operands, reads, writes]: [Option<&str>; 3]) -> Spec {
-    let operands = operands.unwrap_or("");
-    let mut found = Spec { sync: sync::parse(operands), banks: banks::parse(operands) };
-    found.sync.clears = sync::parse_clear(operands);
-    if reads.is_some() || writes.is_some() {
-        found.banks.reads = reads.map_or(0, banks::parse_list);
-        found.banks.writes = writes.map_or(0, banks::parse_list);
-    }
-    // Addresses only matter to tell accumulations apart.
-    if !found.banks.accumulates || found.banks.writes == 0 {
-        found.banks.target = 0;
-    }
-    found
 }

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use arrow::buffer::ScalarBuffer;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Actor, Asking};
@@ -19,9 +20,37 @@ const NONE: u32 = u32::MAX;
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
-    table: u16,
+    pub(super) table: u16,
     /// Per packet its transfer.
-    transfers: Vec<u32>,
+    pub(super) transfers: ScalarBuffer<u32>,
+}
+
+/// Transfers by their ids, which mostly follow each other.
+enum ById {
+    Near { first: i64, transfers: Vec<u32> },
+    Apart(FxHashMap<i64, u32>),
+}
+
+impl ById {
+    fn new(ids: Vec<(i64, u32)>) -> ById {
+        let (first, last) = ids.iter().fold((i64::MAX, i64::MIN), |(lo, hi), (id, _)| (lo.min(*id), hi.max(*id)));
+        if ids.is_empty() || last.abs_diff(first) / 8 > ids.len() as u64 {
+            return ById::Apart(ids.into_iter().collect());
+        }
+        let mut transfers = vec![NONE; last.abs_diff(first) as usize + 1];
+        ids.iter().for_each(|(id, t)| transfers[id.abs_diff(first) as usize] = *t);
+        ById::Near { first, transfers }
+    }
+
+    fn get(&self, id: i64) -> Option<u32> {
+        match self {
+            ById::Near { first, transfers } => {
+                let at = usize::try_from(id.checked_sub(*first)?).ok()?;
+                transfers.get(at).copied().filter(|t| *t != NONE)
+            }
+            ById::Apart(transfers) => transfers.get(&id).copied(),
+        }
+    }
 }
 
 impl Packets {
@@ -32,28 +61,27 @@ impl Packets {
         if transfers.list.first().is_some_and(|t| t.event.table == table) {
             let mut own = vec![NONE; events.len()];
             transfers.members().for_each(|(packet, t)| own[packet as usize] = t);
-            return Ok(Packets { table, transfers: own });
+            return Ok(Packets { table, transfers: own.into() });
         }
         let Some(whole) = transfers.list.first().map(|t| store.table_of(t.event)) else {
             return Ok(Packets::default());
         };
         let by_row: FxHashMap<u32, u32> =
             (0..).zip(&transfers.list).map(|(t, x)| (whole.rows[x.event.event as usize], t)).collect();
-        let by_id = Mutex::new(FxHashMap::<i64, u32>::default());
+        let ids = Mutex::new(Vec::new());
         store.scan(&whole.name, &[("id", Want::Integer)], &|batch: Batch| {
-            let mut by_id = by_id.lock().unwrap_or_else(PoisonError::into_inner);
             let found = |i: usize| Some((batch.columns[0].integer(i)?, *by_row.get(&(batch.first_row + i as u32))?));
-            by_id.extend((0..batch.rows).filter_map(found));
+            ids.lock().unwrap_or_else(PoisonError::into_inner).extend((0..batch.rows).filter_map(found));
             !cancel.load(Ordering::Relaxed)
         })?;
-        let by_id = by_id.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let by_id = ById::new(ids.into_inner().unwrap_or_else(PoisonError::into_inner));
         let rows = events.rows.iter().max().map_or(0, |m| *m as usize + 1);
         let of_row: Vec<AtomicU32> = (0..rows).map(|_| AtomicU32::new(NONE)).collect();
         store.scan(TABLE, &[("packet_aggregation_id", Want::Integer)], &|batch: Batch| {
             for i in 0..batch.rows {
-                let own = batch.columns[0].integer(i).and_then(|id| by_id.get(&id));
+                let own = batch.columns[0].integer(i).and_then(|id| by_id.get(id));
                 if let (Some(own), Some(place)) = (own, of_row.get(batch.first_row as usize + i)) {
-                    place.store(*own, Ordering::Relaxed);
+                    place.store(own, Ordering::Relaxed);
                 }
             }
             !cancel.load(Ordering::Relaxed)
@@ -99,5 +127,20 @@ impl Asking<'_> {
         };
         events.push(self.event(actor));
         events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_are_found_by_ids_near_and_far_apart() {
+        for ids in [vec![], vec![(7, 0)], vec![(-3, 2), (0, 1), (4, 0)], vec![(i64::MIN, 1), (5, 0), (i64::MAX, 2)]] {
+            let by_id = ById::new(ids.clone());
+            for id in ids.iter().map(|(id, _)| *id).chain([i64::MIN, -4, 1, 5, i64::MAX]) {
+                assert_eq!(by_id.get(id), ids.iter().find(|(own, _)| *own == id).map(|(_, t)| *t), "{id} of {ids:?}");
+            }
+        }
     }
 }

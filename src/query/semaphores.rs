@@ -1,5 +1,8 @@
 //! Semaphores and events over time: their values as recorded, who raises them and who waits.
 
+use arrow::buffer::ScalarBuffer;
+use serde::{Deserialize, Serialize};
+
 use super::sync::{Condition, SyncId, Test};
 use crate::model::Nanos;
 
@@ -17,21 +20,21 @@ pub struct SyncTrack {
     /// Whose it is, as named by the compiler: `qSyncDynamicHW`, `Tensor`; empty where it is not named.
     pub owner: String,
     /// When the value changed, in order.
-    times: Vec<Nanos>,
+    pub(super) times: ScalarBuffer<Nanos>,
     /// The values that it changed to.
-    values: Vec<i32>,
+    pub(super) values: ScalarBuffer<i32>,
     /// Who changed it: position in [`super::causes::CauseIndex::sources`], 0 where not recorded.
-    sources: Vec<u8>,
+    pub(super) sources: ScalarBuffer<u8>,
     /// The recorded updates, as events of SemaphoreUpdate; `u32::MAX` for a change that is derived.
-    events: Vec<u32>,
+    pub(super) events: ScalarBuffer<u32>,
     /// Where values begin to rise anew.
-    runs: Vec<u32>,
+    pub(super) runs: ScalarBuffer<u32>,
     /// Instructions that change it when they complete, in order of their ends.
-    pub raisers: Vec<u32>,
+    pub raisers: ScalarBuffer<u32>,
     /// Transfers that raise it, in order of their ends.
-    pub transfers: Vec<u32>,
+    pub transfers: ScalarBuffer<u32>,
     /// Instructions that wait for it, in order of their starts.
-    pub waiters: Vec<u32>,
+    pub waiters: ScalarBuffer<u32>,
 }
 
 /// Where a condition was met.
@@ -223,7 +226,7 @@ impl SyncTrack {
 }
 
 /// A semaphore or event of a core, by which it is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SyncKey {
     /// The physical core, where recorded.
     pub core: Option<i64>,
@@ -298,13 +301,13 @@ mod tests {
     #[test]
     fn updates_find_who_made_them() {
         let mut track = track(&[(115, 1), (230, 2)]);
-        track.raisers = vec![0, 1, 2];
+        track.raisers = vec![0, 1, 2].into();
         let ends = [100, 220, 2_000];
         let end = |e: u32| ends[e as usize];
         assert_eq!(track.raiser(115, end, |_| true), Some(0));
         assert_eq!(track.raiser(230, end, |_| true), Some(1));
         assert_eq!(track.raiser(230, end, |e| e != 1), None, "too far from any other");
-        track.transfers = vec![0, 1];
+        track.transfers = vec![0, 1].into();
         assert_eq!(track.transfer(230, end), Some(1));
         assert_eq!(track.transfer(90, end), None);
         assert_eq!(track.completion(100, 1), Some(0));

@@ -3,8 +3,10 @@
 //! and `$E[1]+@complete` are what it does when it completes; `semaphore=34 sem_increment=16` is raised by the transfer
 //! that it starts. The notation is that of `neuron-profile` and Neuron Explorer.
 
+use serde::{Deserialize, Serialize};
+
 /// A semaphore or event of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SyncId {
     /// Its number.
     pub number: u16,
@@ -17,6 +19,18 @@ impl SyncId {
     #[must_use]
     pub fn semaphore(number: u16) -> SyncId {
         SyncId { number, event: false }
+    }
+
+    /// As one number of 17 bits, for columns.
+    #[must_use]
+    pub fn packed(self) -> u32 {
+        u32::from(self.number) << 1 | u32::from(self.event)
+    }
+
+    /// What was packed so; `None` for other numbers.
+    #[must_use]
+    pub fn unpacked(packed: u32) -> Option<SyncId> {
+        Some(SyncId { number: u16::try_from(packed >> 1).ok()?, event: packed & 1 == 1 })
     }
 
     /// An event.
@@ -60,7 +74,25 @@ pub struct Condition {
     pub value: i32,
 }
 
+/// All tests, each at its own number.
+const TESTS: [Test; 6] = [Test::Equal, Test::Unequal, Test::AtLeast, Test::Above, Test::AtMost, Test::Below];
+
 impl Condition {
+    /// As one number, for columns: value, then test, then what it looks at.
+    #[must_use]
+    pub fn packed(&self) -> u64 {
+        let what = u64::from(self.sync.packed()) << 3 | self.test as u64;
+        what << 32 | u64::from(self.value.cast_unsigned())
+    }
+
+    /// The condition that was packed so; `None` for other numbers.
+    #[must_use]
+    pub fn unpacked(packed: u64) -> Option<Condition> {
+        let what = (packed >> 32) as u32;
+        let (sync, test) = (SyncId::unpacked(what >> 3)?, *TESTS.get(what as usize & 7)?);
+        Some(Condition { sync, test, value: (packed as u32).cast_signed() })
+    }
+
     /// Whether `value` meets it.
     #[must_use]
     pub fn is_met(&self, value: i32) -> bool {
@@ -90,7 +122,7 @@ impl std::fmt::Display for Condition {
 }
 
 /// What an instruction does to a semaphore or event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Update {
     /// What it changes.
     pub sync: SyncId,
@@ -99,7 +131,7 @@ pub struct Update {
 }
 
 /// A change of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Change {
     /// Added, negative where taken away.
     Add(i32),
@@ -107,11 +139,9 @@ pub enum Change {
     Set(i32),
 }
 
-/// The use of semaphores and events by one instruction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// The use of semaphores and events by one instruction, apart from what it waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SyncUse {
-    /// All of these hold before it goes on.
-    pub waits: Vec<Condition>,
     /// Done when it completes.
     pub updates: Vec<Update>,
     /// The semaphore that the transfer it starts raises, and by how much in all.
@@ -120,9 +150,10 @@ pub struct SyncUse {
     pub clears: Option<(u16, u16)>,
 }
 
-/// Reads the operands of an instruction. What is not understood is left out.
+/// Reads the operands of an instruction. What is not understood is left out. The conditions, all of which hold before it
+/// goes on, are added to `waits`.
 #[must_use]
-pub fn parse(operands: &str) -> SyncUse {
+pub fn parse(operands: &str, waits: &mut Vec<Condition>) -> SyncUse {
     let mut found = SyncUse::default();
     let mut rest = operands;
     while let Some(at) = rest.find('[') {
@@ -130,15 +161,17 @@ pub fn parse(operands: &str) -> SyncUse {
         rest = after;
         if let Some((clause, next)) = clause(before, after) {
             match clause {
-                Clause::Wait(condition) => found.waits.push(condition),
+                Clause::Wait(condition) => waits.push(condition),
                 Clause::Update(update) => found.updates.push(update),
             }
             rest = next;
         }
     }
-    let number = |name: &str| word(operands, name)?.parse().ok();
-    if let (Some(semaphore), Some(by)) = (number("semaphore"), number("sem_increment")) {
-        found.transfer = u16::try_from(semaphore).ok().map(|s| (SyncId::semaphore(s), by));
+    if operands.contains("sem_increment=") {
+        let number = |name: &str| word(operands, name)?.parse().ok();
+        if let (Some(semaphore), Some(by)) = (number("semaphore"), number("sem_increment")) {
+            found.transfer = u16::try_from(semaphore).ok().map(|s| (SyncId::semaphore(s), by));
+        }
     }
     found
 }
@@ -220,7 +253,7 @@ fn change_of(text: &str) -> Option<Change> {
 }
 
 fn condition_of(sync: SyncId, text: &str) -> Option<Condition> {
-    const TESTS: [(&str, Test); 6] = [
+    const SIGNS: [(&str, Test); 6] = [
         ("==", Test::Equal),
         ("!=", Test::Unequal),
         (">=", Test::AtLeast),
@@ -228,7 +261,7 @@ fn condition_of(sync: SyncId, text: &str) -> Option<Condition> {
         (">", Test::Above),
         ("<", Test::Below),
     ];
-    let (test, number) = TESTS.iter().find_map(|(sign, test)| Some((*test, text.strip_prefix(sign)?)))?;
+    let (test, number) = SIGNS.iter().find_map(|(sign, test)| Some((*test, text.strip_prefix(sign)?)))?;
     // A sign behind the value says what becomes of it: an event is cleared.
     let value = number.trim_end_matches(['-', '+']).parse().ok()?;
     Some(Condition { sync, test, value })
@@ -239,8 +272,9 @@ mod tests {
     use super::*;
 
     fn shown(operands: &str) -> String {
-        let found = parse(operands);
-        let waits = found.waits.iter().map(Condition::to_string);
+        let mut waits = Vec::new();
+        let found = parse(operands, &mut waits);
+        let waits = waits.iter().map(Condition::to_string);
         let updates = found.updates.iter().map(|u| format!("{}{:?}", u.sync, u.change));
         let transfer = found.transfer.map(|(sync, by)| format!("{sync} by {by}"));
         waits.chain(updates).chain(transfer).collect::<Vec<_>>().join(", ")
@@ -292,8 +326,20 @@ mod tests {
     #[test]
     fn conditions_compare() {
         let is_met = |test, value| Condition { sync: SyncId::semaphore(1), test, value: 8 }.is_met(value);
-        let met = [Test::Equal, Test::Unequal, Test::AtLeast, Test::Above, Test::AtMost, Test::Below]
-            .map(|test| [7, 8, 9].map(|value| u8::from(is_met(test, value))));
+        let met = TESTS.map(|test| [7, 8, 9].map(|value| u8::from(is_met(test, value))));
         assert_eq!(met, [[0, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 1], [1, 1, 0], [1, 0, 0]]);
+    }
+
+    #[test]
+    fn conditions_fit_into_a_number() {
+        for (number, event, value) in [(0, false, 0), (1, true, -1), (u16::MAX, false, i32::MIN), (207, true, i32::MAX)]
+        {
+            for test in TESTS {
+                let condition = Condition { sync: SyncId { number, event }, test, value };
+                assert_eq!(Condition::unpacked(condition.packed()), Some(condition));
+            }
+        }
+        assert_eq!(Condition::unpacked(6 << 32), None, "no such test");
+        assert_eq!(Condition::unpacked(u64::MAX), None);
     }
 }

@@ -7,9 +7,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::pairs::Pairs;
 use super::sync::SyncId;
 use crate::model::queue::base_name;
 use crate::model::{Nanos, length};
+use crate::store::cache::{Columns, Reader, Written};
 use crate::store::{EventRef, EventTable, Graph, LabelKind, Measure, Store};
 
 /// The kind of edges from an instruction to the transfer it started where the source put transfers together itself. (In
@@ -18,6 +20,9 @@ pub const DERIVED_TRIGGER: &str = "DMA_TRIGGER";
 
 /// Bytes of the write that ends a ring's share.
 const SEMAPHORE_WRITE: u64 = 4;
+
+/// What stands for nothing in a column.
+const NONE: u32 = u32::MAX;
 
 /// A DMA transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +69,11 @@ pub struct Transfers {
     /// The queues.
     pub queues: Vec<Queue>,
     /// Instructions with the transfers that they started, in order.
-    of_issuer: Vec<(u32, u32)>,
+    of_issuer: Pairs,
     /// Events of packets or rows with the transfer that they belong to, in order.
-    of_event: Vec<(u32, u32)>,
+    of_event: Pairs,
     /// The table of those events.
-    table: Option<u16>,
+    pub(super) table: Option<u16>,
 }
 
 /// An instruction that starts a transfer.
@@ -101,8 +106,7 @@ impl Transfers {
 
     /// The transfers that an instruction started.
     pub fn started_by(&self, instruction: u32) -> impl Iterator<Item = u32> + '_ {
-        let from = self.of_issuer.partition_point(|(i, _)| *i < instruction);
-        self.of_issuer[from..].iter().take_while(move |(i, _)| *i == instruction).map(|(_, t)| *t)
+        self.of_issuer.of(instruction)
     }
 
     /// The transfer that an event is, or belongs to.
@@ -111,13 +115,12 @@ impl Transfers {
         if self.table != Some(event.table) {
             return None;
         }
-        let at = self.of_event.binary_search_by_key(&event.event, |(e, _)| *e).ok()?;
-        Some(self.of_event[at].1)
+        self.of_event.of(event.event).next()
     }
 
     /// Events of packets or rows with the transfer that they belong to.
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.of_event.iter().copied()
+        self.of_event.all()
     }
 
     /// The transfer before `t` on its queue.
@@ -167,11 +170,8 @@ impl Transfers {
                 None => of_event.push((list[before as usize].event.event, now as u32)),
             }
         }
-        of_event.sort_unstable();
         list = order.iter().map(|&t| list[t as usize]).collect();
-        let mut of_issuer: Vec<(u32, u32)> =
-            list.iter().enumerate().filter_map(|(t, x)| Some((x.issuer?, t as u32))).collect();
-        of_issuer.sort_unstable();
+        let of_issuer = Pairs::new(list.iter().enumerate().filter_map(|(t, x)| Some((x.issuer?, t as u32))));
         let mut launches: Vec<Option<u64>> = vec![None; queues.len()];
         for (t, x) in list.iter().enumerate() {
             queues[x.queue as usize].order.push(t as u32);
@@ -183,7 +183,58 @@ impl Transfers {
         for (queue, launch) in queues.iter_mut().zip(launches) {
             queue.launch = launch.unwrap_or(0);
         }
-        Transfers { list, queues, of_issuer, of_event, table: Some(table) }
+        Transfers { list, queues, of_issuer, of_event: Pairs::new(of_event), table: Some(table) }
+    }
+
+    /// Writes all but the queues and the table.
+    pub(super) fn write(&self, out: &mut Columns) -> Written {
+        fn column<T>(list: &[Transfer], of: impl Fn(&Transfer) -> T) -> Vec<T> {
+            list.iter().map(of).collect()
+        }
+        let list = &self.list;
+        out.u32s("transfer.event", &column(list, |t| t.event.event).into())?;
+        out.u8s("transfer.derived", &column(list, |t| u8::from(t.derived)).into())?;
+        out.u32s("transfer.issuer", &column(list, |t| t.issuer.unwrap_or(NONE)).into())?;
+        out.i64s("transfer.start", &column(list, |t| t.start).into())?;
+        out.i64s("transfer.end", &column(list, |t| t.end).into())?;
+        out.u64s("transfer.bytes", &column(list, |t| t.bytes).into())?;
+        out.u32s("transfer.queue", &column(list, |t| t.queue).into())?;
+        out.u32s("transfer.sync", &column(list, |t| t.sync.map_or(NONE, SyncId::packed)).into())?;
+        out.u32s("transfer.by", &column(list, |t| t.by.cast_unsigned()).into())?;
+        out.u64s("transfer.of_issuer", &self.of_issuer.0)?;
+        out.u64s("transfer.of_event", &self.of_event.0)
+    }
+
+    /// Reads what was written so; `None` where it does not fit together.
+    pub(super) fn read(file: &Reader, mut queues: Vec<Queue>, table: Option<u16>) -> Option<Transfers> {
+        let [events, issuers, of_queue, syncs, by] =
+            ["event", "issuer", "queue", "sync", "by"].map(|name| file.u32s(&format!("transfer.{name}")));
+        let (events, issuers, of_queue, syncs, by) = (events?, issuers?, of_queue?, syncs?, by?);
+        let (starts, ends) = (file.i64s("transfer.start")?, file.i64s("transfer.end")?);
+        let (bytes, derived) = (file.u64s("transfer.bytes")?, file.u8s("transfer.derived")?);
+        let whole = [issuers.len(), of_queue.len(), syncs.len(), by.len(), starts.len(), ends.len(), bytes.len()];
+        if whole.iter().chain([&derived.len()]).any(|len| *len != events.len()) {
+            return None;
+        }
+        let some = |number: u32| Some(number).filter(|n| *n != NONE);
+        let mut list = Vec::with_capacity(events.len());
+        for t in 0..events.len() {
+            queues.get_mut(of_queue[t] as usize)?.order.push(t as u32);
+            list.push(Transfer {
+                event: EventRef { table: table?, event: events[t] },
+                derived: derived[t] != 0,
+                issuer: some(issuers[t]),
+                start: starts[t],
+                end: ends[t],
+                bytes: bytes[t],
+                queue: of_queue[t],
+                sync: some(syncs[t]).and_then(SyncId::unpacked),
+                by: by[t].cast_signed(),
+            });
+        }
+        let pairs = |name: &str| Some(Pairs(file.u64s(name)?));
+        let (of_issuer, of_event) = (pairs("transfer.of_issuer")?, pairs("transfer.of_event")?);
+        Some(Transfers { list, queues, of_issuer, of_event, table })
     }
 }
 

@@ -141,6 +141,6 @@ pub fn open(found: &Found, opening: &Opening) -> Result<Store, Problem> {
         Format::Raw => raw::store::open(found, opening)?,
         Format::Vendor => return Err(convert::needed(found)),
     };
-    store.unsaved = fingerprint.filter(|_| cacheable);
+    store.origin = fingerprint.filter(|_| cacheable);
     Ok(store)
 }

@@ -259,3 +259,22 @@ pub fn spelled(value: &Value) -> String {
         other => other.to_json().to_string(),
     }
 }
+
+/// Which numbers from 0 to 62 each row lists, one bit each, from lists of integers or from text like `[6]` or `6,7`;
+/// `None` where the type holds neither.
+pub fn members(array: &dyn Array) -> Option<Vec<Option<i64>>> {
+    let bit = |number: i64| if (0..63).contains(&number) { 1i64 << number } else { 0 };
+    if let Some(lists) = array.as_list_opt::<i32>() {
+        let numbers = ints(lists.values().as_ref())?;
+        let bits = |ends: &[i32]| (ends[0] as usize..ends[1] as usize).fold(0, |m, i| m | numbers.at(i).map_or(0, bit));
+        let rows = lists.value_offsets().windows(2).enumerate();
+        return Some(rows.map(|(row, ends)| lists.is_valid(row).then(|| bits(ends))).collect());
+    }
+    let texts = texts(array)?;
+    let bits = |text: &String| {
+        let numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok());
+        numbers.fold(0, |mask, number| mask | bit(number))
+    };
+    let entries: Vec<i64> = texts.entries.iter().map(bits).collect();
+    Some(texts.keys.iter().map(|key| key.map(|k| entries[k as usize])).collect())
+}

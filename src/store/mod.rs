@@ -143,8 +143,10 @@ pub struct Store {
     pub records: Vec<Records>,
     /// What was wrong with the input.
     pub problems: Vec<Problem>,
-    /// What to write the cache for; `None` where it came from the cache or cannot be cached.
-    pub unsaved: Option<cache::Fingerprint>,
+    /// What it was read from, by which its cache is known; `None` where it is not cached.
+    pub origin: Option<cache::Fingerprint>,
+    /// Whether it came from the cache.
+    pub cached: bool,
     /// What was derived from the events, kept with them.
     pub derived: derived::Derived,
     /// Where full rows are.
@@ -228,9 +230,9 @@ impl Store {
     /// # Errors
     /// Says which file could not be written and what to do.
     pub fn save_cache(&self, directory: &Path, cancel: &AtomicBool) -> Result<Option<u64>, Problem> {
-        match &self.unsaved {
-            Some(fingerprint) => cache::save(self, fingerprint, directory, cancel),
-            None => Ok(None),
+        match &self.origin {
+            Some(fingerprint) if !self.cached => cache::save(self, fingerprint, directory, cancel),
+            _ => Ok(None),
         }
     }
 

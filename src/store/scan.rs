@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::Array;
+use arrow::array::{Array, AsArray, BinaryArray, StringArray};
+use arrow::datatypes::Int32Type;
 use rayon::prelude::*;
 
 use super::{Problem, Store, arrays};
@@ -14,17 +15,20 @@ pub enum Want {
     Text,
     /// Integers.
     Integer,
+    /// Lists of small numbers as integers with one bit for each number from 0 to 62 that a list holds.
+    Members,
 }
 
 /// A column of some rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scanned {
-    /// Texts (some may repeat), and for each row the position of its own; `u32::MAX` where it has none.
+    /// Texts (some may repeat), and for each row the position of its own, `u32::MAX` where it has none; without
+    /// positions there is one text per row.
     Texts {
         /// The texts.
-        entries: Vec<String>,
+        entries: StringArray,
         /// One per row.
-        keys: Vec<u32>,
+        keys: Option<Vec<u32>>,
     },
     /// Integers, where the rows have any.
     Integers(Vec<Option<i64>>),
@@ -37,7 +41,10 @@ impl Scanned {
     #[must_use]
     pub fn text(&self, i: usize) -> Option<&str> {
         match self {
-            Scanned::Texts { entries, keys } => entries.get(*keys.get(i)? as usize).map(String::as_str),
+            Scanned::Texts { entries, keys } => {
+                let entry = keys.as_ref().map_or(Some(i), |keys| keys.get(i).map(|k| *k as usize))?;
+                (entry < entries.len() && entries.is_valid(entry)).then(|| entries.value(entry))
+            }
             _ => None,
         }
     }
@@ -103,10 +110,70 @@ fn scanned(array: &dyn Array, want: Want) -> Option<Scanned> {
             let ints = arrays::ints(array)?;
             Scanned::Integers((0..ints.len()).map(|i| ints.at(i)).collect())
         }
-        Want::Text => {
-            let texts = arrays::texts(array)?;
-            let keys = texts.keys.iter().map(|k| k.unwrap_or(u32::MAX)).collect();
-            Scanned::Texts { entries: texts.entries, keys }
-        }
+        Want::Text => texts(array)?,
+        Want::Members => Scanned::Integers(arrays::members(array)?),
     })
+}
+
+/// Text as it is stored: looking for what repeats in a column that its writer did not code costs more than it saves.
+fn texts(array: &dyn Array) -> Option<Scanned> {
+    if let Some(plain) = array.as_binary_opt::<i32>() {
+        return Some(Scanned::Texts { entries: strings(plain), keys: None });
+    }
+    if let Some(coded) = array.as_dictionary_opt::<Int32Type>()
+        && let Some(plain) = coded.values().as_binary_opt::<i32>()
+    {
+        let keys = coded.keys().iter().map(|key| key.map_or(u32::MAX, |k| k as u32)).collect();
+        return Some(Scanned::Texts { entries: strings(plain), keys: Some(keys) });
+    }
+    let texts = arrays::texts(array)?;
+    let keys = texts.keys.iter().map(|k| k.unwrap_or(u32::MAX)).collect();
+    Some(Scanned::Texts { entries: StringArray::from_iter_values(&texts.entries), keys: Some(keys) })
+}
+
+/// Bytes as text; those that are no UTF-8 are replaced.
+fn strings(bytes: &BinaryArray) -> StringArray {
+    StringArray::try_from_binary(bytes.clone())
+        .unwrap_or_else(|_| bytes.iter().map(|b| b.map(String::from_utf8_lossy)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{DictionaryArray, Int64Array, ListArray};
+    use arrow::datatypes::Int64Type;
+
+    use super::*;
+
+    fn text(array: &dyn Array, want: Want) -> Vec<Option<String>> {
+        let found = scanned(array, want).expect("it holds such");
+        (0..array.len()).map(|i| found.text(i).map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn texts_read_the_same_however_they_are_stored() {
+        let bytes: Vec<Option<&[u8]>> = vec![Some(b"one"), None, Some(b"\xff2"), Some(b""), Some(b"one")];
+        let expected = ["one", "-", "\u{fffd}2", "", "one"].map(|t| (t != "-").then(|| t.to_owned()));
+        let plain = BinaryArray::from_opt_vec(bytes.clone());
+        assert_eq!(text(&plain, Want::Text), expected);
+        let entries = BinaryArray::from_opt_vec(vec![Some(b"one"), Some(b"\xff2"), Some(b"")]);
+        let keys = arrow::array::Int32Array::from(vec![Some(0), None, Some(1), Some(2), Some(0)]);
+        let coded = DictionaryArray::new(keys, Arc::new(entries));
+        assert_eq!(text(&coded, Want::Text), expected);
+        let numbers = Int64Array::from(vec![Some(7), None]);
+        assert_eq!(text(&numbers, Want::Text), [Some("7".to_owned()), None]);
+    }
+
+    #[test]
+    fn members_of_lists_become_bits() {
+        let lists =
+            vec![Some(vec![Some(6)]), None, Some(vec![]), Some(vec![Some(0), Some(3), Some(70), Some(-1), None])];
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+        let Some(Scanned::Integers(bits)) = scanned(&lists, Want::Members) else { panic!("no integers") };
+        assert_eq!(bits, [Some(1 << 6), None, Some(0), Some(0b1001)]);
+        let texts = BinaryArray::from_opt_vec(vec![Some(b"[6]"), None, Some(b"0, 3,70"), Some(b"")]);
+        let Some(Scanned::Integers(bits)) = scanned(&texts, Want::Members) else { panic!("no integers") };
+        assert_eq!(bits, [Some(1 << 6), None, Some(0b1001), Some(0)]);
+    }
 }

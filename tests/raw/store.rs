@@ -257,7 +257,7 @@ fn a_cached_capture_answers_as_one_that_was_read() {
     let fresh = read();
     assert!(fresh.save_cache(&cache, &cancel).unwrap().is_some());
     let cached = read();
-    assert!(cached.unsaved.is_none(), "the cache was not used");
+    assert!(cached.cached, "the cache was not used");
     assert_eq!((cached.range, &cached.tables, &cached.records), (fresh.range, &fresh.tables, &fresh.records));
     for table in ["Instruction", "DmaPacket", "SemaphoreUpdate"] {
         assert_eq!(inside(&cached, table), inside(&fresh, table));
@@ -269,7 +269,7 @@ fn a_cached_capture_answers_as_one_that_was_read() {
     assert_eq!(neuron_scope::store::cache::prune(&cache).unwrap().0, 0, "it is true still");
     // Another program means other names.
     std::fs::write(folder.at("model.neff"), program(5)).unwrap();
-    assert!(read().unsaved.is_some());
+    assert!(!read().cached);
     assert_eq!(neuron_scope::store::cache::prune(&cache).unwrap().0, 1);
 }
 

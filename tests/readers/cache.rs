@@ -64,11 +64,11 @@ fn a_cached_profile_answers_as_one_that_was_read() {
     let directory = scratch.path().join("cache");
     let found = discover(&profile).unwrap().remove(0);
     let fresh = read(&found, Some(&directory)).unwrap();
-    assert!(fresh.unsaved.is_some());
+    assert!(fresh.origin.is_some() && !fresh.cached);
     let bytes = fresh.save_cache(&directory, &AtomicBool::new(false)).unwrap();
     assert!(bytes.is_some_and(|b| b > 100_000), "{bytes:?}");
     let cached = read(&found, Some(&directory)).unwrap();
-    assert!(cached.unsaved.is_none(), "the cache was not used");
+    assert!(cached.cached, "the cache was not used");
     for (cached, fresh) in answers(&cached).lines().zip(answers(&fresh).lines()) {
         assert_eq!(cached, fresh);
     }
@@ -84,7 +84,7 @@ fn a_changed_or_damaged_profile_or_cache_is_read_again() {
         let store = read(&found, Some(&directory)).unwrap();
         store.save_cache(&directory, &AtomicBool::new(false)).unwrap();
     };
-    let is_used = || read(&found, Some(&directory)).unwrap().unsaved.is_none();
+    let is_used = || read(&found, Some(&directory)).unwrap().cached;
     save();
     assert!(is_used());
     // A new file of the profile, then a changed one.

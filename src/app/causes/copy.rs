@@ -13,7 +13,7 @@ use crate::query::details::event_json;
 fn event(asking: &Asking, actor: Actor) -> serde_json::Map<String, Value> {
     let mut out = event_json(asking.store, asking.event(actor));
     if let Actor::Instruction(e) = actor
-        && let Some(pc) = asking.index.pc(e)
+        && let Some(pc) = asking.index.operands.pc(e)
     {
         out.insert("pc".into(), json!(pc));
     }

@@ -28,7 +28,7 @@ use crate::query::gaps::{self, Gap};
 use crate::query::index::CauseIndex;
 use crate::query::locate;
 use crate::query::tracks::Track;
-use crate::store::Store;
+use crate::store::{Problem, Store};
 
 pub use copy::one as copy_one;
 pub use line::segments;
@@ -39,8 +39,8 @@ use links::Links;
 use report::Report;
 use trail::Trail;
 
-/// Profiles with up to so many instructions are looked through as soon as they are read, larger ones when they are asked
-/// about.
+/// Profiles with up to so many instructions are looked through as soon as they are read, larger ones when someone asks,
+/// or beside what else is going on.
 const UNASKED: usize = 300_000;
 
 /// What is known of causes.
@@ -81,6 +81,15 @@ impl Causes {
     /// Whether all of this is about `store`.
     fn are_of(&self, store: &Arc<Store>) -> bool {
         self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, store))
+    }
+}
+
+/// Does work that nobody waits for with one thread less than there are, so that frames do not have to wait for it.
+fn beside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let threads = rayon::current_num_threads().saturating_sub(1).max(1);
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
     }
 }
 
@@ -131,44 +140,67 @@ impl App {
             self.say(self.causes_state());
         }
         if matches!(self.causes.known, Known::Nothing) {
-            self.find_causes();
+            self.find_causes(true);
         }
         false
     }
 
-    fn find_causes(&mut self) {
-        let store = self.scene.store.clone();
+    /// Has causes found out: as fast as can be where someone `asked`, else beside what else is going on.
+    fn find_causes(&mut self, asked: bool) {
+        let (store, cache) = (self.scene.store.clone(), self.cache_dir.clone());
         self.causes.of = Some(store.clone());
         self.causes.known = Known::Soon(0);
         self.effects.push(Effect::Job(Job::new("causes", move |reporter| {
+            let kept = || cache.as_deref().and_then(|directory| CauseIndex::load(&store, directory));
+            if let Some(kept) = kept() {
+                return reporter.answer(move |app| app.causes_are_known(&store, Ok(Arc::new(kept))));
+            }
             let said = AtomicUsize::new(0);
-            let index = CauseIndex::build_reporting(&store, reporter.flag(), &|done| {
-                if said.fetch_max(done, Ordering::Relaxed) < done {
-                    let store = store.clone();
-                    reporter.answer(move |app| app.causes_are_found(&store, done));
-                }
-            });
-            reporter.answer(move |app| {
-                if !app.causes.are_of(&store) {
-                    return;
-                }
-                app.causes.known = match index {
-                    Ok(index) => Known::All(Arc::new(index)),
-                    Err(problem) => Known::Never(format!("{} {}", problem.path.display(), problem.message)),
-                };
-                let waiting = std::mem::take(&mut app.causes.waiting);
-                if !waiting.is_empty() {
-                    app.message = None;
-                }
-                // What stands out and what panes show follows from it.
-                app.seen = None;
-                app.follow_causes();
-                app.find_blames();
-                for action in waiting {
-                    app.act(&action);
-                }
-            });
+            let build = || {
+                CauseIndex::build_reporting(&store, reporter.flag(), &|done| {
+                    if said.fetch_max(done, Ordering::Relaxed) < done {
+                        let store = store.clone();
+                        reporter.answer(move |app| app.causes_are_found(&store, done));
+                    }
+                })
+            };
+            let built = if asked { build() } else { beside(build) };
+            let built = built.map(Arc::new);
+            let (of, known) = (store.clone(), built.clone());
+            reporter.answer(move |app| app.causes_are_known(&of, known));
+            let (Ok(built), Some(directory)) = (built, &cache) else { return };
+            let saved = built.save(&store, directory, reporter.flag());
+            super::log::line(&format!("causes kept: {saved:?}"));
+            // What lies in a file takes no memory of its own.
+            if let Some(kept) = kept() {
+                reporter.answer(move |app| {
+                    if app.causes.are_of(&store) {
+                        app.causes.known = Known::All(Arc::new(kept));
+                    }
+                });
+            }
         })));
+    }
+
+    fn causes_are_known(&mut self, store: &Arc<Store>, index: Result<Arc<CauseIndex>, Problem>) {
+        if !self.causes.are_of(store) {
+            return;
+        }
+        self.causes.known = match index {
+            Ok(index) => Known::All(index),
+            Err(problem) => Known::Never(format!("{} {}", problem.path.display(), problem.message)),
+        };
+        let waiting = std::mem::take(&mut self.causes.waiting);
+        if !waiting.is_empty() {
+            self.message = None;
+        }
+        // What stands out and what panes show follows from it.
+        self.seen = None;
+        self.follow_causes();
+        self.find_blames();
+        for action in waiting {
+            self.act(&action);
+        }
     }
 
     /// Takes note of how far finding out is.
@@ -226,6 +258,18 @@ impl App {
     pub(super) fn foresee_causes(&mut self) {
         if self.causes_unsettled() && self.knows_causes(None) {
             self.find_blames();
+        }
+    }
+
+    /// Whether nothing has been done yet about causes that someone may ask about.
+    pub(super) fn causes_unprepared(&self) -> bool {
+        self.opening.is_none() && self.instructions() > 0 && matches!(self.causes.known, Known::Nothing)
+    }
+
+    /// Has causes found out before someone asks, so that the first answer is there at once.
+    pub(super) fn prepare_causes(&mut self) {
+        if self.causes_unprepared() {
+            self.find_causes(false);
         }
     }
 

@@ -75,8 +75,8 @@ fn of_selection(asking: &Asking, selection: Option<&Selection>) -> Vec<SyncKey> 
     let key = |sync| SyncKey { core, sync };
     let mut keys: Vec<SyncKey> = match actor {
         Actor::Instruction(e) => {
-            let sync = &asking.index.spec(e).sync;
-            let waits = sync.waits.iter().map(|c| c.sync);
+            let sync = &asking.index.operands.spec(e).sync;
+            let waits = asking.index.operands.waits(e).map(|c| c.sync);
             waits.chain(sync.updates.iter().map(|u| u.sync)).chain(sync.transfer.map(|(s, _)| s)).map(key).collect()
         }
         Actor::Transfer(t) => asking.index.transfers.get(t).sync.map(key).into_iter().collect(),
@@ -127,8 +127,8 @@ fn report(asking: &Asking, key: SyncKey, now: i64) -> Report {
             let (start, end) = asking.span(actor);
             let condition = match actor {
                 Actor::Instruction(e) => {
-                    let waits = asking.index.spec(e).sync.waits.iter();
-                    let own = waits.filter(|c| c.sync == key.sync).map(ToString::to_string);
+                    let waits = asking.index.operands.waits(e);
+                    let own = waits.filter(|c| c.sync == key.sync).map(|c| c.to_string());
                     own.collect::<Vec<_>>().join(" ")
                 }
                 _ => String::new(),

@@ -134,7 +134,7 @@ fn link_line(app: &App, asking: &Asking, link: &Link, before: bool) -> Line<'sta
     let table = app.scene.store.table_of(event);
     let (name, place) = match link.actor {
         Actor::Instruction(e) => {
-            let pc = asking.index.pc(e).map_or_else(String::new, |pc| format!(" pc {pc}"));
+            let pc = asking.index.operands.pc(e).map_or_else(String::new, |pc| format!(" pc {pc}"));
             let own = table.text(LabelKind::Track, event.event);
             let place =
                 if own.is_empty() { asking.engine_name(e) } else { asking.with_core(own, asking.core(link.actor)) };

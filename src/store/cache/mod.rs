@@ -17,7 +17,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arrow::error::ArrowError;
 use serde::{Deserialize, Serialize};
 
-use self::archive::{Reader, Writer};
+pub(crate) use self::archive::Reader;
+use self::archive::Writer;
 use super::{Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 
 /// Changes whenever what is written here changes its meaning.
@@ -74,6 +75,15 @@ impl Fingerprint {
 
     /// The file that caches what is at this path.
     fn file(&self, directory: &Path) -> PathBuf {
+        directory.join(format!("{}.arrow", self.name()))
+    }
+
+    /// The file of this name beside it.
+    fn file_beside(&self, directory: &Path, name: &str) -> PathBuf {
+        directory.join(format!("{}.{name}.arrow", self.name()))
+    }
+
+    fn name(&self) -> String {
         // FNV-1a: a name that stays the same from run to run. A clash costs only a rebuild.
         // Alone and together with others it is two profiles; with another program it is the same one.
         let others = self.beside.iter().filter(|_| self.beside.len() > 1);
@@ -81,7 +91,7 @@ impl Fingerprint {
             .chain(others)
             .flat_map(|path| path.as_os_str().as_encoded_bytes())
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-        directory.join(format!("{hash:016x}.arrow"))
+        format!("{hash:016x}")
     }
 }
 
@@ -96,6 +106,19 @@ struct Header {
     records: Vec<Records>,
     problems: Vec<Problem>,
     parts: parts::Shape,
+}
+
+/// What every file begins with: the fields of [`Header`] that tell whether it is true.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Seal {
+    version: u32,
+    fingerprint: Fingerprint,
+}
+
+impl Seal {
+    fn of(reader: &Reader) -> Option<Seal> {
+        serde_json::from_str(reader.texts("header")?.first()?).ok()
+    }
 }
 
 /// The directory of the caches: `neuron-scope` in the user's cache directory.
@@ -116,11 +139,14 @@ pub fn save(
     directory: &Path,
     cancel: &AtomicBool,
 ) -> Result<Option<u64>, Problem> {
-    let target = fingerprint.file(directory);
+    put(fingerprint.file(directory), &|path| write(store, fingerprint, path, cancel))
+}
+
+/// Writes a file under a temporary name, and puts it in place where `write` says that it is complete.
+fn put(target: PathBuf, write: &dyn Fn(&Path) -> Result<bool, ArrowError>) -> Result<Option<u64>, Problem> {
     let partial = target.with_extension(format!("{}.partial", std::process::id()));
     let fail = |message: String| Problem { path: target.clone(), message };
-    let written = write(store, fingerprint, &partial, cancel);
-    let result = match written {
+    let result = match write(&partial) {
         Ok(true) => fs::rename(&partial, &target)
             .and_then(|()| fs::metadata(&target))
             .map(|meta| Some(meta.len()))
@@ -135,11 +161,7 @@ pub fn save(
 }
 
 fn write(store: &Store, fingerprint: &Fingerprint, path: &Path, cancel: &AtomicBool) -> Result<bool, ArrowError> {
-    let other = |e: io::Error| ArrowError::IoError(e.to_string(), e);
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(other)?;
-    }
-    let mut out = Writer::new(fs::File::create(path).map_err(other)?)?;
+    let mut out = create(path)?;
     let mut go_on = || !cancel.load(Ordering::Relaxed);
     let Some(shape) = parts::write(store, &mut out, &mut go_on)? else { return Ok(false) };
     let header = Header {
@@ -156,6 +178,50 @@ fn write(store: &Store, fingerprint: &Fingerprint, path: &Path, cancel: &AtomicB
     out.texts("header", &[json])?;
     out.finish()?;
     Ok(true)
+}
+
+fn create(path: &Path) -> Result<Columns, ArrowError> {
+    let other = |e: io::Error| ArrowError::IoError(e.to_string(), e);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(other)?;
+    }
+    Writer::new(fs::File::create(path).map_err(other)?)
+}
+
+/// Columns that are written to a file of their own.
+pub(crate) type Columns = Writer<fs::File>;
+/// Whether that went well.
+pub(crate) type Written = Result<(), ArrowError>;
+
+/// Writes more about a profile to a file beside its cache, called `name`. Returns its size in bytes; `None` where it was
+/// cancelled.
+///
+/// # Errors
+/// Says which file could not be written and what to do.
+pub(crate) fn save_beside(
+    fingerprint: &Fingerprint,
+    directory: &Path,
+    name: &str,
+    cancel: &AtomicBool,
+    write: &dyn Fn(&mut Columns) -> Written,
+) -> Result<Option<u64>, Problem> {
+    put(fingerprint.file_beside(directory, name), &|path| {
+        let mut out = create(path)?;
+        let seal = Seal { version: INDEX_VERSION, fingerprint: fingerprint.clone() };
+        let json = serde_json::to_string(&seal).map_err(|e| ArrowError::ExternalError(Box::new(e)))?;
+        out.texts("header", &[json])?;
+        write(&mut out)?;
+        out.finish()?;
+        Ok(!cancel.load(Ordering::Relaxed))
+    })
+}
+
+/// What was written beside the cache of a profile under `name`; `None` where there is none or it is not true any more.
+#[must_use]
+pub(crate) fn load_beside(fingerprint: &Fingerprint, directory: &Path, name: &str) -> Option<Reader> {
+    let path = fingerprint.file_beside(directory, name);
+    let reader = Reader::open(&path)?;
+    (Seal::of(&reader)? == Seal { version: INDEX_VERSION, fingerprint: fingerprint.clone() }).then_some(reader)
 }
 
 /// Opens the cache of the files that `fingerprint` describes; `None` where there is none or it is not true any more.
@@ -183,7 +249,8 @@ pub fn load(fingerprint: &Fingerprint, directory: &Path, rows: Arc<dyn Rows>) ->
         graph: parts.graph,
         records: header.records,
         problems: header.problems,
-        unsaved: None,
+        origin: Some(fingerprint.clone()),
+        cached: true,
         derived: parts.derived,
         rows,
         ids,
@@ -230,6 +297,6 @@ pub fn is_abandoned(partial: &Path) -> bool {
 }
 
 fn is_true(path: &Path) -> bool {
-    let header = || -> Option<Header> { serde_json::from_str(Reader::open(path)?.texts("header")?.first()?).ok() };
-    header().is_some_and(|h| h.version == INDEX_VERSION && h.fingerprint.is_true())
+    let seal = Reader::open(path).and_then(|reader| Seal::of(&reader));
+    seal.is_some_and(|seal| seal.version == INDEX_VERSION && seal.fingerprint.is_true())
 }
