@@ -181,7 +181,11 @@ impl App {
     /// Writes the index to the cache, where it did not come from there.
     fn write_cache(&mut self) {
         let store = self.scene.store.clone();
-        let Some(dir) = self.cache_dir.clone().filter(|_| store.origin.is_some() && !store.cached) else { return };
+        let Some(dir) =
+            self.cache_dir.clone().filter(|_| store.origin.is_some() && !store.cached && store.worth_caching())
+        else {
+            return;
+        };
         self.effects.push(Effect::Job(Job::new("cache", move |reporter| {
             // A cache that cannot be written costs only time at the next opening.
             let outcome = match store.save_cache(&dir, reporter.flag()) {

@@ -114,7 +114,7 @@ fn index(found: &crate::source::Found, directory: &Path) -> Result<(), Problem> 
 /// Finds out what waited for what and keeps it beside the cache, where there are instructions and that was not done yet.
 fn keep_causes(store: &Store, directory: &Path, bar: &Bar) -> Result<(), Problem> {
     let any = store.table("Instruction").is_some_and(|t| !t.is_empty());
-    if !store.cached || !store.worth_caching() || !any || CauseIndex::load(store, directory).is_some() {
+    if !store.cached || !any || CauseIndex::load(store, directory).is_some() {
         return Ok(());
     }
     let cancel = AtomicBool::new(false);

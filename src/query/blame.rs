@@ -7,19 +7,22 @@ use super::banks;
 use super::causes::{Actor, Asking, Basis, How};
 use super::chain::{Piece, PieceKind};
 use super::gaps::{self, Gap};
-use super::index::SAME_BANK;
+use super::index::{SAME_BANK, Stream};
 use super::residual::Residual;
 use super::semaphores::SyncKey;
 use crate::model::{Nanos, Window, length};
 use crate::store::Lane;
 
 /// Something that idle time is blamed on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blamed {
-    /// An engine worked on what was waited for.
-    Engine(String),
-    /// A queue moved what was waited for, or others were ahead on it.
-    Queue(String),
+    /// An engine worked on what was waited for: its position in [`super::index::CauseIndex::streams`].
+    Engine(u32),
+    /// A queue moved what was waited for, or others were ahead on it: its position in
+    /// [`super::transfers::Transfers::queues`].
+    Queue(u32),
+    /// Something else took place, a collective operation for one: a table of the store and the group there.
+    Group(u16, u32),
     /// A PSUM bank was still in use.
     Bank(Option<i64>, u8),
     /// A semaphore's change took its time to be seen.
@@ -133,7 +136,7 @@ impl Blame {
     fn place(&mut self, blamed: Blamed, known: &mut FxHashMap<Blamed, u16>) -> u16 {
         let next = u16::try_from(self.blamed.len()).unwrap_or(u16::MAX);
         *known.entry(blamed).or_insert_with_key(|blamed| {
-            self.blamed.push(blamed.clone());
+            self.blamed.push(*blamed);
             next
         })
     }
@@ -208,22 +211,22 @@ impl Asking<'_> {
     /// What a piece of idle time is blamed on.
     #[must_use]
     pub fn blamed(&self, piece: &Piece) -> Blamed {
-        let queue = |t: u32| Blamed::Queue(self.queue_name(t));
+        let queue = |t: u32| Blamed::Queue(self.index.transfers.get(t).queue);
+        let engine = |e: u32| Blamed::Engine(self.index.stream_number(e) as u32);
         match (piece.kind, piece.actor) {
             (PieceKind::Idle, _) | (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, None) => {
                 Blamed::Nothing
             }
-            (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, Some(other @ Actor::Other(_))) => {
-                Blamed::Queue(self.track_name(other))
+            (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, Some(Actor::Other(other))) => {
+                let group = self.store.table_of(other).group_number(other.event);
+                group.map_or(Blamed::Nothing, |group| Blamed::Group(other.table, group as u32))
             }
             (PieceKind::Compute, Some(Actor::Instruction(e))) => match self.bank_between(piece) {
                 Some(bank) => Blamed::Bank(self.index.stream_of(e).core, bank),
-                None => Blamed::Engine(self.engine_name(e)),
+                None => engine(e),
             },
             (PieceKind::Compute | PieceKind::Transfer | PieceKind::Queued, Some(Actor::Transfer(t))) => queue(t),
-            (PieceKind::Transfer | PieceKind::Queued, Some(Actor::Instruction(e))) => {
-                Blamed::Engine(self.engine_name(e))
-            }
+            (PieceKind::Transfer | PieceKind::Queued, Some(Actor::Instruction(e))) => engine(e),
             (PieceKind::Semaphore, held) => {
                 let core = held.and_then(|a| self.core(a));
                 match (piece.residual, piece.cause.map(|c| c.how)) {
@@ -270,7 +273,10 @@ impl Asking<'_> {
     /// The engine of an instruction, with the core where there are several: `Vector(nc0)`.
     #[must_use]
     pub fn engine_name(&self, e: u32) -> String {
-        let stream = self.index.stream_of(e);
+        self.stream_name(self.index.stream_of(e))
+    }
+
+    fn stream_name(&self, stream: &Stream) -> String {
         let name = self.events.groups.get(stream.group as usize).map_or("", |g| g.key.name.as_str());
         self.with_core(name, stream.core)
     }
@@ -285,7 +291,7 @@ impl Asking<'_> {
     /// A name with the core where there are several: `Vector(nc0)`.
     #[must_use]
     pub fn with_core(&self, name: &str, core: Option<i64>) -> String {
-        match core.filter(|_| self.store.cores() > 1) {
+        match core.filter(|_| self.index.several_cores) {
             Some(core) => format!("{name}(nc{core})"),
             None => name.to_owned(),
         }
@@ -295,7 +301,17 @@ impl Asking<'_> {
     #[must_use]
     pub fn blamed_text(&self, blamed: &Blamed) -> String {
         match blamed {
-            Blamed::Engine(name) | Blamed::Queue(name) => name.clone(),
+            Blamed::Engine(stream) => {
+                self.index.streams.get(*stream as usize).map_or_else(String::new, |s| self.stream_name(s))
+            }
+            Blamed::Queue(queue) => {
+                let queue = self.index.transfers.queues.get(*queue as usize);
+                queue.map_or_else(String::new, |q| self.with_core(&q.name, q.core))
+            }
+            Blamed::Group(table, group) => {
+                let group = self.store.events.get(usize::from(*table)).and_then(|t| t.groups.get(*group as usize));
+                group.map_or_else(String::new, |g| self.with_core(&g.key.name, g.key.core))
+            }
             Blamed::Bank(core, bank) => self.with_core(&format!("PSUM bank {bank}"), *core),
             Blamed::Semaphore(key) => format!("latency of {}", self.index.sync_name(key.core, key.sync)),
             Blamed::Unrecorded(key) => {

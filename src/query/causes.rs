@@ -226,7 +226,7 @@ impl<'a> Asking<'a> {
         let start = events.start(e);
         let limit = end_of(start, TOLERANCE);
         let stream = index.stream_of(e);
-        let mut found = Causes::default();
+        let mut found = Causes { causes: Vec::with_capacity(8), unrecorded: Vec::new() };
         if let Some(before) = e.checked_sub(1).filter(|&b| b >= stream.first) {
             let ended = events.end(before) <= limit;
             let (how, satisfied) =
@@ -458,7 +458,7 @@ impl<'a> Asking<'a> {
     /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer on qSyncDynamicHW from pc 61`.
     #[must_use]
     pub fn name(&self, actor: Actor) -> String {
-        let several = self.store.cores() > 1;
+        let several = self.index.several_cores;
         let on_core = |core: Option<i64>| core.filter(|_| several).map_or(String::new(), |c| format!("(nc{c})"));
         match actor {
             Actor::Instruction(e) => {

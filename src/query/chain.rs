@@ -108,7 +108,7 @@ impl Asking<'_> {
     #[must_use]
     pub fn chain(&self, actor: Actor, floor: Nanos, most: usize) -> Chain {
         let start = self.span(actor).0;
-        let mut chain = Chain { pieces: Vec::new(), from: start, root: Root::Reached, actors: vec![actor] };
+        let mut chain = Chain { pieces: Vec::with_capacity(8), from: start, root: Root::Reached, actors: vec![actor] };
         let mut at = At { actor, time: start, release: false };
         let (mut steps, mut instant) = (0, 0);
         while at.time > floor {

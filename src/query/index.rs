@@ -75,6 +75,8 @@ pub struct CauseIndex {
     pub collectives: Collectives,
     /// Instructions that use a PSUM bank, by core and bank, in order of start; empty where Flow has the links itself.
     pub(super) bank_uses: FxHashMap<(Option<i64>, u8), ScalarBuffer<u32>>,
+    /// Whether names need the core to tell things apart.
+    pub(super) several_cores: bool,
     /// Starts of the executions, in order.
     executions: Vec<Nanos>,
     /// Stretches in which changes of semaphores are missing, by core.
@@ -149,6 +151,7 @@ impl CauseIndex {
             packets: Packets::default(),
             collectives: Collectives::default(),
             bank_uses: FxHashMap::default(),
+            several_cores: store.cores() > 1,
             executions: executions(store),
             lost: lost(store),
             has_updates: false,
@@ -420,10 +423,16 @@ impl CauseIndex {
         label.and_then(|l| self.classes.get(l.key(e as usize) as usize)).copied().unwrap_or_default()
     }
 
-    /// The stream of an instruction. Panics when there is no such instruction.
+    /// The stream of an instruction. Panics when there are no instructions.
     #[must_use]
     pub fn stream_of(&self, e: u32) -> &Stream {
-        &self.streams[self.streams.partition_point(|s| s.first <= e).saturating_sub(1)]
+        &self.streams[self.stream_number(e)]
+    }
+
+    /// The position of an instruction's stream in [`CauseIndex::streams`].
+    #[must_use]
+    pub fn stream_number(&self, e: u32) -> usize {
+        self.streams.partition_point(|s| s.first <= e).saturating_sub(1)
     }
 
     /// A semaphore or event by the core of an instruction.

@@ -74,7 +74,7 @@ impl CauseIndex {
             return Ok(kept);
         }
         let built = CauseIndex::build(store, cancel)?;
-        if let Some(directory) = cache {
+        if let Some(directory) = cache.filter(|_| store.worth_caching()) {
             let _ = built.save(store, directory, cancel);
         }
         Ok(built)
@@ -86,7 +86,7 @@ impl CauseIndex {
     /// # Errors
     /// Says which file could not be written and what to do.
     pub fn save(&self, store: &Store, directory: &Path, cancel: &AtomicBool) -> Result<Option<u64>, Problem> {
-        let Some(origin) = store.origin.as_ref().filter(|_| store.worth_caching()) else { return Ok(None) };
+        let Some(origin) = &store.origin else { return Ok(None) };
         let shape = serde_json::to_string(&self.shape()).map_err(|e| Problem {
             path: store.info.path.clone(),
             message: format!("its causes cannot be cached: {e}"),

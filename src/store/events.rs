@@ -216,8 +216,13 @@ impl EventTable {
     /// The group that event `e` belongs to.
     #[must_use]
     pub fn group_of(&self, e: u32) -> Option<&Group> {
-        let after = self.groups.partition_point(|g| g.sequence.first_event() <= e);
-        self.groups.get(after.checked_sub(1)?)
+        self.groups.get(self.group_number(e)?)
+    }
+
+    /// The position in [`EventTable::groups`] of the group that event `e` belongs to.
+    #[must_use]
+    pub fn group_number(&self, e: u32) -> Option<usize> {
+        self.groups.partition_point(|g| g.sequence.first_event() <= e).checked_sub(1)
     }
 
     /// The events of `range` whose flags and labels satisfy `keep`, as a sequence of their own.

@@ -15,8 +15,8 @@ use crate::term::text;
 fn color(blamed: &Blamed, text: &str, look: &Look) -> Color {
     let theme = &look.theme;
     match blamed {
-        Blamed::Engine(name) => theme.engine(name),
-        Blamed::Queue(_) => theme.category_of(text),
+        Blamed::Engine(_) => theme.engine(text),
+        Blamed::Queue(_) | Blamed::Group(..) => theme.category_of(text),
         Blamed::Bank(..) => theme.psum_bank,
         Blamed::Semaphore(_) | Blamed::Unrecorded(_) => theme.semaphore,
         Blamed::Dispatch => theme.ordered,
@@ -94,7 +94,7 @@ mod tests {
     use crate::query::causes::Basis;
 
     fn shown(look: &Look, legend: Legend) -> String {
-        let blamed = vec![Blamed::Queue("q".into()), Blamed::Nothing, Blamed::Dispatch];
+        let blamed = vec![Blamed::Queue(0), Blamed::Nothing, Blamed::Dispatch];
         let texts = ["q\u{1b}", "nothing issued", "dispatch"].map(String::from).to_vec();
         let span = |(start, end, blamed)| Span { start, end, blamed, actor: None, basis: Basis::Recorded };
         let spans = vec![span((0, 36, 0)), span((36, 40, 2)), span((60, 80, 1)), span((80, 95, 2))];

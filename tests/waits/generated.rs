@@ -245,7 +245,7 @@ fn generated_profiles_wait_as_spans_and_are_explained_all_the_same() {
             for piece in &chain.pieces {
                 blamed.insert(match asking.blamed(piece) {
                     Blamed::Engine(_) => "engine",
-                    Blamed::Queue(_) => "queue",
+                    Blamed::Queue(_) | Blamed::Group(..) => "queue",
                     Blamed::Bank(..) => "bank",
                     Blamed::Semaphore(_) => "semaphore",
                     Blamed::Unrecorded(_) => "unrecorded",

@@ -3,6 +3,7 @@
 mod cli;
 mod generated;
 mod oracles;
+mod saved;
 mod truth;
 
 use std::path::PathBuf;

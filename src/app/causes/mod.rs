@@ -168,7 +168,8 @@ impl App {
             let built = built.map(Arc::new);
             let (of, known) = (store.clone(), built.clone());
             reporter.answer(move |app| app.causes_are_known(&of, known));
-            let (Ok(built), Some(directory)) = (built, &cache) else { return };
+            let directory = cache.as_ref().filter(|_| store.worth_caching());
+            let (Ok(built), Some(directory)) = (built, directory) else { return };
             let saved = built.save(&store, directory, reporter.flag());
             super::log::line(&format!("causes kept: {saved:?}"));
             // What lies in a file takes no memory of its own.

@@ -191,12 +191,7 @@ fn what_stands_out_differs_in_colour_or_in_shape() {
 
 /// Idle time, blamed in turn on a queue, nothing, an engine.
 fn idle(spans: &[(i64, i64, u16)]) -> Blame {
-    let blamed = vec![
-        Blamed::Queue("qSyncDynamicHW".into()),
-        Blamed::Nothing,
-        Blamed::Engine("Vector".into()),
-        Blamed::Dispatch,
-    ];
+    let blamed = vec![Blamed::Queue(0), Blamed::Nothing, Blamed::Engine(0), Blamed::Dispatch];
     let texts = ["qSync\u{1b}DynamicHW", "nothing issued", "Vector", "dispatch"].map(String::from).to_vec();
     let span = |&(start, end, blamed)| Span { start, end, blamed, actor: None, basis: Basis::Recorded };
     Blame { blamed, texts, spans: spans.iter().map(span).collect() }
