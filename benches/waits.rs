@@ -49,7 +49,7 @@ fn waits(c: &mut Criterion) {
         let lane = found.sequence.of(events);
         group.bench_function(&found.key.name, |b| b.iter(|| black_box(Blame::new(&asking, lane, store.whole()))));
         let blame = Blame::new(&asking, lane, store.whole());
-        group.bench_function(format!("{} shares of {} spans", found.key.name, blame.spans.len()), |b| {
+        group.bench_function(format!("{} shares of {} spans", found.key.name, blame.spans().len()), |b| {
             b.iter(|| black_box(blame.shares(store.whole())));
         });
     }

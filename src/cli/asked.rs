@@ -36,7 +36,10 @@ pub(super) fn ask(path: &Path, program: &ProgramArg, name: &str, cache: Option<&
     };
     let cancel = AtomicBool::new(false);
     let (mut missing, mut failed) = (None, None);
-    for found in program.discover_one(path).map_err(unusable)?.into_iter().filter(|f| f.kind == ProfileKind::Device) {
+    let mut found = program.discover_one(path).map_err(unusable)?;
+    found.retain(|f| f.kind == ProfileKind::Device);
+    let profiles = found.len();
+    for found in found {
         let store = match open(&found, &Opening { cancel: &cancel, report: &|_| {}, cache }) {
             Ok(store) => store,
             Err(problem) => {
@@ -46,7 +49,13 @@ pub(super) fn ask(path: &Path, program: &ProgramArg, name: &str, cache: Option<&
         };
         match locate::resolve(&store, &name) {
             Ok(subject) => match CauseIndex::open(&store, cache, &cancel) {
-                Ok(index) => return Ok(Asked { store, index, subject }),
+                Ok(index) => {
+                    if profiles > 1 {
+                        let name = &store.info.name;
+                        complain(&format!("of {profiles} profiles, this is about {name:?} ({})", found.path.display()));
+                    }
+                    return Ok(Asked { store, index, subject });
+                }
                 Err(problem) => failed = Some(problem),
             },
             Err(error) => missing = Some(error),

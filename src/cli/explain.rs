@@ -11,7 +11,7 @@ use super::{json_line, print};
 use crate::model::length;
 use crate::model::time::format_duration;
 use crate::query::causes::{Actor, Asking, How};
-use crate::query::chain::{Chain, MOST_STEPS, Piece, Root};
+use crate::query::chain::{Chain, MOST_STEPS, Piece, PieceKind, Root};
 use crate::query::event::id_json;
 use crate::query::gaps::Gap;
 use crate::query::life::Life;
@@ -193,13 +193,13 @@ impl Explained {
             life_text(asking, life, &mut out);
         }
         let shown = if limit == 0 { usize::MAX } else { limit };
-        for piece in self.chain.pieces.iter().take(shown) {
-            let (kind, basis) = (piece.kind.name(), piece.basis.name());
-            let took = length(piece.start, piece.end);
-            let text = asking.piece_text(piece);
-            let _ = writeln!(out, "{:>10} {took:>8} ns  {kind:<9} {basis:<8}  {}", piece.start, escape(&text));
+        let queue = |piece: &Piece| queued_on(asking, piece);
+        let runs: Vec<&[Piece]> =
+            self.chain.pieces.chunk_by(|a, b| queue(a).is_some_and(|own| queue(b) == Some(own))).collect();
+        for run in runs.iter().take(shown) {
+            out.push_str(&run_text(asking, run));
         }
-        let hidden = self.chain.pieces.len().saturating_sub(shown);
+        let hidden: usize = runs.iter().skip(shown).map(|run| run.len()).sum();
         if hidden > 0 {
             let _ = writeln!(out, "  and {hidden} more pieces (--limit 0 prints all)");
         }
@@ -217,6 +217,31 @@ impl Explained {
         }
         out
     }
+}
+
+/// The queue that a piece was spent waiting on.
+fn queued_on(asking: &Asking<'_>, piece: &Piece) -> Option<u32> {
+    match piece.actor {
+        Some(Actor::Transfer(t)) if piece.kind == PieceKind::Queued => Some(asking.index.transfers.get(t).queue),
+        _ => None,
+    }
+}
+
+/// A line for a piece, or for all that was spent behind one transfer after the other of a queue.
+fn run_text(asking: &Asking<'_>, run: &[Piece]) -> String {
+    let (Some(latest), Some(first)) = (run.first(), run.last()) else { return String::new() };
+    let took = length(first.start, latest.end);
+    let mut text = asking.piece_text(latest);
+    if let (Some(Actor::Transfer(t)), true) = (latest.actor, run.len() > 1) {
+        text = format!(
+            "queued behind {} transfers of {}, the last a {}",
+            run.len(),
+            asking.queue_name(t),
+            asking.name(Actor::Transfer(t))
+        );
+    }
+    let (kind, basis) = (latest.kind.name(), latest.basis.name());
+    format!("{:>10} {took:>8} ns  {kind:<9} {basis:<8}  {}\n", first.start, escape(&text))
 }
 
 /// The events that a piece is known by: what was at work, what it held back, and the change of a semaphore.

@@ -1,10 +1,12 @@
 //! What an engine's idle time is to be blamed on: every idle nanosecond has one cause, and shares of any window add up.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::banks;
-use super::causes::{Actor, Asking, Basis, How};
+use super::causes::{Actor, Asking, How};
 use super::chain::{Piece, PieceKind};
 use super::gaps::{self, Gap};
 use super::index::{SAME_BANK, Stream};
@@ -44,11 +46,17 @@ pub struct Span {
     pub end: Nanos,
     /// Position in [`Blame::blamed`].
     pub blamed: u16,
-    /// What was at work then.
-    pub actor: Option<Actor>,
-    /// How this is known.
-    pub basis: Basis,
 }
+
+impl Span {
+    /// The part of it that lies in `window`, in nanoseconds.
+    fn inside(&self, window: Window) -> u64 {
+        length(self.start.max(window.start), self.end.min(window.end))
+    }
+}
+
+/// Spans that are summed up together, at least; as many as there are causes, so that the sums take no more room than they.
+const BLOCK: usize = 256;
 
 /// The idle time of a track.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +66,11 @@ pub struct Blame {
     /// The same in words; not yet safe for a terminal.
     pub texts: Vec<String>,
     /// All idle time, in order, without gaps or overlaps within an idle stretch.
-    pub spans: Vec<Span>,
+    spans: Vec<Span>,
+    /// Spans in a block.
+    block: usize,
+    /// For each block, and for what lies behind all: the nanoseconds before it, for each of `blamed`.
+    before: Vec<u64>,
 }
 
 /// What the idle time of a window comes to.
@@ -70,17 +82,6 @@ pub struct Share {
     pub ns: u64,
     /// Share of all idle time in the window: 0 to 1.
     pub share: f64,
-}
-
-/// What an engine is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It works.
-    Working,
-    /// It is held back by a semaphore, a dependency or a transfer.
-    Waiting,
-    /// Nothing was issued to it.
-    Idle,
 }
 
 impl Blame {
@@ -104,13 +105,33 @@ impl Blame {
             })
             .collect();
         let (mut blame, mut known) = (Blame::default(), FxHashMap::default());
+        blame.spans.reserve_exact(parts.iter().map(|part| part.spans.len()).sum());
         for part in parts {
             let places: Vec<u16> = part.blamed.into_iter().map(|blamed| blame.place(blamed, &mut known)).collect();
             let spans = part.spans.into_iter();
             blame.spans.extend(spans.map(|span| Span { blamed: places[usize::from(span.blamed)], ..span }));
         }
-        blame.texts = blame.blamed.iter().map(|blamed| asking.blamed_text(blamed)).collect();
-        blame
+        let texts = blame.blamed.iter().map(|blamed| asking.blamed_text(blamed)).collect();
+        Blame::of(blame.blamed, texts, blame.spans)
+    }
+
+    /// Idle time that is blamed on `blamed`, in order.
+    #[must_use]
+    pub fn of(blamed: Vec<Blamed>, texts: Vec<String>, spans: Vec<Span>) -> Blame {
+        let (mut before, mut sums) = (Vec::new(), vec![0u64; blamed.len()]);
+        let block = BLOCK.max(blamed.len());
+        for spans in spans.chunks(block) {
+            before.extend_from_slice(&sums);
+            spans.iter().for_each(|span| sums[usize::from(span.blamed)] += length(span.start, span.end));
+        }
+        before.extend(sums);
+        Blame { blamed, texts, spans, block, before }
+    }
+
+    /// All idle time, in order, without gaps or overlaps within an idle stretch.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
     }
 
     fn add(&mut self, asking: &Asking<'_>, gap: &Gap, known: &mut FxHashMap<Blamed, u16>) {
@@ -118,16 +139,8 @@ impl Blame {
         for piece in chain.pieces.iter().rev() {
             let blamed = self.place(asking.blamed(piece), known);
             match self.spans.last_mut() {
-                Some(last) if last.end == piece.start && last.blamed == blamed && last.basis == piece.basis => {
-                    last.end = piece.end;
-                }
-                _ => self.spans.push(Span {
-                    start: piece.start,
-                    end: piece.end,
-                    blamed,
-                    actor: piece.actor,
-                    basis: piece.basis,
-                }),
+                Some(last) if last.end == piece.start && last.blamed == blamed => last.end = piece.end,
+                _ => self.spans.push(Span { start: piece.start, end: piece.end, blamed }),
             }
         }
     }
@@ -141,21 +154,44 @@ impl Blame {
         })
     }
 
-    /// The spans that overlap `window`.
-    #[must_use]
-    pub fn within(&self, window: Window) -> &[Span] {
+    /// Positions of the spans that overlap `window`.
+    fn within(&self, window: Window) -> Range<usize> {
         let from = self.spans.partition_point(|s| s.end <= window.start);
         let to = self.spans.partition_point(|s| s.start < window.end);
-        &self.spans[from..to.max(from)]
+        from..to.max(from)
+    }
+
+    /// Hands the spans of `window` to `each`, one by one or, where there are many, as sums of each cause.
+    fn visit(&self, window: Window, mut each: impl FnMut(usize, u64)) {
+        let Range { start, end } = self.within(window);
+        let (first, last) = (start.div_ceil(self.block.max(1)), end / self.block.max(1));
+        let mut one_by_one = |range: Range<usize>| {
+            self.spans[range].iter().for_each(|span| each(usize::from(span.blamed), span.inside(window)));
+        };
+        if last < first + 2 {
+            return one_by_one(start..end);
+        }
+        // Spans at the ends may lie only partly in the window; whole blocks between them do not.
+        let (first, last) = (first + 1, last - 1);
+        one_by_one(start..first * self.block);
+        one_by_one(last * self.block..end);
+        let causes = self.blamed.len();
+        for cause in 0..causes {
+            each(cause, self.before[last * causes + cause] - self.before[first * causes + cause]);
+        }
+    }
+
+    /// Nanoseconds of `window` that are blamed on each of [`Blame::blamed`].
+    fn sums(&self, window: Window) -> Vec<u64> {
+        let mut sums = vec![0u64; self.blamed.len()];
+        self.visit(window, |cause, ns| sums[cause] += ns);
+        sums
     }
 
     /// What the idle time of `window` is blamed on, the most first; the shares add up to 1 where there is any.
     #[must_use]
     pub fn shares(&self, window: Window) -> Vec<Share> {
-        let mut sums = vec![0u64; self.blamed.len()];
-        for span in self.within(window) {
-            sums[usize::from(span.blamed)] += length(span.start.max(window.start), span.end.min(window.end));
-        }
+        let sums = self.sums(window);
         let total: u64 = sums.iter().sum();
         let mut shares: Vec<Share> = (0..)
             .zip(sums)
@@ -170,17 +206,19 @@ impl Blame {
     /// works all the time.
     #[must_use]
     pub fn main(&self, cell: Window) -> Option<u16> {
-        let part = |s: &Span| length(s.start.max(cell.start), s.end.min(cell.end));
-        // Of very many, the first ones stand for the column.
-        let spans = self.within(cell).iter().take(64);
-        spans.max_by_key(|s| part(s)).filter(|s| part(s) > 0).map(|s| s.blamed)
+        if let [span] = self.spans[self.within(cell)] {
+            return (span.inside(cell) > 0).then_some(span.blamed);
+        }
+        let sums = (0..).zip(self.sums(cell)).filter(|(_, ns)| *ns > 0);
+        sums.max_by_key(|(blamed, ns)| (*ns, std::cmp::Reverse(*blamed))).map(|(blamed, _)| blamed)
     }
 
     /// Nanoseconds of a window that are blamed on something, by its position in [`Blame::blamed`].
     #[must_use]
     pub fn part(&self, window: Window, blamed: u16) -> u64 {
-        let own = self.within(window).iter().filter(|s| s.blamed == blamed);
-        own.map(|s| length(s.start.max(window.start), s.end.min(window.end))).sum()
+        let mut sum = 0;
+        self.visit(window, |cause, ns| sum += if cause == usize::from(blamed) { ns } else { 0 });
+        sum
     }
 
     /// What holds the track back in most of the idle time of a column, as [`Blame::main`]; `None` where it works, or
@@ -188,22 +226,6 @@ impl Blame {
     #[must_use]
     pub fn held(&self, cell: Window) -> Option<u16> {
         self.main(cell).filter(|&at| self.blamed.get(usize::from(at)) != Some(&Blamed::Nothing))
-    }
-
-    /// The idle time at `time`; `None` where the track works.
-    #[must_use]
-    pub fn at(&self, time: Nanos) -> Option<&Span> {
-        self.within(Window::new(time, time.saturating_add(1))).first()
-    }
-
-    /// What the engine is doing at `time`.
-    #[must_use]
-    pub fn state(&self, time: Nanos) -> State {
-        match self.at(time).map(|s| &self.blamed[usize::from(s.blamed)]) {
-            None => State::Working,
-            Some(Blamed::Nothing) => State::Idle,
-            Some(_) => State::Waiting,
-        }
     }
 }
 
@@ -319,6 +341,45 @@ impl Asking<'_> {
             }
             Blamed::Dispatch => "dispatch".to_owned(),
             Blamed::Nothing => "nothing issued".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sums_of_any_window_are_those_of_its_spans(
+            lengths in prop::collection::vec((0i64..4, 1i64..9, 0u16..5), 0..2_000),
+            from in -10i64..10_000,
+            size in 0i64..12_000,
+        ) {
+            let mut time = 0;
+            let spans: Vec<Span> = lengths.iter().map(|&(gap, length, blamed)| {
+                let start = time + gap;
+                time = start + length;
+                Span { start, end: time, blamed }
+            }).collect();
+            let blamed: Vec<Blamed> = (0..5).map(Blamed::Engine).collect();
+            let texts = (0..5).map(|i| i.to_string()).collect();
+            let blame = Blame::of(blamed, texts, spans.clone());
+            let window = Window::new(from, from + size);
+            let inside = |s: &Span| (s.end.min(window.end) - s.start.max(window.start)).max(0) as u64;
+            let sum = |k: u16| spans.iter().filter(|s| s.blamed == k).map(inside).sum::<u64>();
+            let sums: Vec<u64> = (0..5).map(sum).collect();
+            prop_assert_eq!(&blame.sums(window), &sums);
+            for (k, sum) in (0..).zip(&sums) {
+                prop_assert_eq!(blame.part(window, k), *sum);
+            }
+            let most = sums.iter().max().filter(|ns| **ns > 0);
+            prop_assert_eq!(blame.main(window), most.and_then(|most| sums.iter().position(|s| s == most)).map(|k| k as u16));
+            let shares = blame.shares(window);
+            prop_assert_eq!(shares.iter().map(|s| s.ns).sum::<u64>(), sums.iter().sum::<u64>());
+            prop_assert!(shares.windows(2).all(|pair| pair[0].ns >= pair[1].ns));
         }
     }
 }

@@ -455,7 +455,7 @@ impl<'a> Asking<'a> {
         found.sorted()
     }
 
-    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer on qSyncDynamicHW from pc 61`.
+    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer of q_ref on qSyncDynamicHW from pc 61`.
     #[must_use]
     pub fn name(&self, actor: Actor) -> String {
         let several = self.index.several_cores;
@@ -475,7 +475,8 @@ impl<'a> Asking<'a> {
                 let queue = self.index.transfers.queue_of(t);
                 let pc = self.index.transfers.get(t).issuer.and_then(|e| self.index.operands.pc(e));
                 let from = pc.map_or(String::new(), |pc| format!(" from pc {pc}"));
-                format!("transfer on {}{}{from}", queue.name, on_core(queue.core))
+                let of = self.tensor(t).map_or(String::new(), |tensor| format!(" of {tensor}"));
+                format!("transfer{of} on {}{}{from}", queue.name, on_core(queue.core))
             }
             Actor::Other(event) => {
                 let table = self.store.table_of(event);
@@ -484,6 +485,14 @@ impl<'a> Asking<'a> {
                 format!("{} on {name}{}", table.event_name(event.event), on_core(group.and_then(|g| g.key.core)))
             }
         }
+    }
+
+    /// The tensor that a transfer moves, where whole transfers are recorded and it is known.
+    #[must_use]
+    pub fn tensor(&self, t: u32) -> Option<&'a str> {
+        let event = self.index.transfers.get(t).event;
+        let table = self.store.events.get(usize::from(event.table)).filter(|t| t.name == "DmaPacketAggregated")?;
+        Some(table.text(LabelKind::Name, event.event)).filter(|name| !matches!(*name, "" | "unknown"))
     }
 
     /// The semaphore that a key names, as the vendor writes it.

@@ -91,16 +91,15 @@ mod tests {
     use super::*;
     use crate::model::Window;
     use crate::query::blame::Span;
-    use crate::query::causes::Basis;
 
     fn shown(look: &Look, legend: Legend) -> String {
         let blamed = vec![Blamed::Queue(0), Blamed::Nothing, Blamed::Dispatch];
         let texts = ["q\u{1b}", "nothing issued", "dispatch"].map(String::from).to_vec();
-        let span = |(start, end, blamed)| Span { start, end, blamed, actor: None, basis: Basis::Recorded };
+        let span = |(start, end, blamed)| Span { start, end, blamed };
         let spans = vec![span((0, 36, 0)), span((36, 40, 2)), span((60, 80, 1)), span((80, 95, 2))];
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 1));
         let grid = Grid::fit(Window::new(0, 100), 10);
-        draw(&Blame { blamed, texts, spans }, legend, grid, buffer.area, &mut buffer, look);
+        draw(&Blame::of(blamed, texts, spans), legend, grid, buffer.area, &mut buffer, look);
         buffer.content.iter().map(|c| c.symbol()).collect()
     }
 

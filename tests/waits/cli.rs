@@ -47,9 +47,12 @@ fn explain_walks(path: &Path) {
     // From the newest back: the semaphore, the queue, the instruction that issued it, what that waited for.
     let text = pieces.iter().map(|p| p["text"].as_str().unwrap_or("")).collect::<Vec<_>>().join("\n");
     let mut at = 0;
-    for part in
-        ["S[34] (qSyncDynamicHW)>=16", "transfer on qSyncDynamicHW", "pc 61 on Sync", "S[50] (qScalarDynamicHW)>=16"]
-    {
+    for part in [
+        "S[34] (qSyncDynamicHW)>=16",
+        " on qSyncDynamicHW(nc0) from pc 61",
+        "issued by DMA_DIRECT2D pc 61 on Sync",
+        "S[50] (qScalarDynamicHW)>=16",
+    ] {
         at += text[at..].find(part).unwrap_or_else(|| panic!("{part} after {at} of\n{text}"));
     }
     // A moment at which nothing runs means the gap.

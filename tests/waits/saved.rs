@@ -49,7 +49,7 @@ fn what_comes_from_the_cache_answers_as_what_was_built() {
         for group in &instructions.groups {
             let blame = |asking: &Asking<'_>| Blame::new(asking, group.sequence.of(instructions), store.whole());
             let (built, kept) = (blame(&asked), blame(&again));
-            assert_eq!((built.texts, built.spans), (kept.texts, kept.spans));
+            assert_eq!((&built.texts, built.spans()), (&kept.texts, kept.spans()));
         }
         let packets = store.table_index("DmaPacket").map_or(0, |t| store.events[usize::from(t)].len() as u32);
         for packet in 0..packets {

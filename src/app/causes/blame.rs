@@ -61,7 +61,7 @@ pub struct Blames {
 fn letters(tracks: &BTreeMap<String, Arc<TrackBlame>>) -> BTreeMap<String, char> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for blame in tracks.values().map(|found| &found.blame) {
-        for span in &blame.spans {
+        for span in blame.spans() {
             *sums.entry(&blame.texts[usize::from(span.blamed)]).or_default() += length(span.start, span.end);
         }
     }

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::Engine;
 use crate::query::blame::{Blamed, Span};
-use crate::query::causes::Basis;
 use crate::query::emphasis::{Emphases, Emphasis};
 use crate::query::sketch::{Mark, Sketch};
 use crate::query::tracks::{TrackCache, TrackOptions, Tree, tree};
@@ -193,8 +192,8 @@ fn what_stands_out_differs_in_colour_or_in_shape() {
 fn idle(spans: &[(i64, i64, u16)]) -> Blame {
     let blamed = vec![Blamed::Queue(0), Blamed::Nothing, Blamed::Engine(0), Blamed::Dispatch];
     let texts = ["qSync\u{1b}DynamicHW", "nothing issued", "Vector", "dispatch"].map(String::from).to_vec();
-    let span = |&(start, end, blamed)| Span { start, end, blamed, actor: None, basis: Basis::Recorded };
-    Blame { blamed, texts, spans: spans.iter().map(span).collect() }
+    let span = |&(start, end, blamed)| Span { start, end, blamed };
+    Blame::of(blamed, texts, spans.iter().map(span).collect())
 }
 
 #[test]
