@@ -455,7 +455,7 @@ impl<'a> Asking<'a> {
         found.sorted()
     }
 
-    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer of q_ref on qSyncDynamicHW from pc 61`.
+    /// A name for an actor: `DMA_DIRECT2D pc 61 on Sync`, or `transfer on qSyncDynamicHW from pc 61`.
     #[must_use]
     pub fn name(&self, actor: Actor) -> String {
         let several = self.index.several_cores;
@@ -475,8 +475,7 @@ impl<'a> Asking<'a> {
                 let queue = self.index.transfers.queue_of(t);
                 let pc = self.index.transfers.get(t).issuer.and_then(|e| self.index.operands.pc(e));
                 let from = pc.map_or(String::new(), |pc| format!(" from pc {pc}"));
-                let of = self.tensor(t).map_or(String::new(), |tensor| format!(" of {tensor}"));
-                format!("transfer{of} on {}{}{from}", queue.name, on_core(queue.core))
+                format!("transfer on {}{}{from}", queue.name, on_core(queue.core))
             }
             Actor::Other(event) => {
                 let table = self.store.table_of(event);

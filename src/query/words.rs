@@ -172,6 +172,9 @@ impl Asking<'_> {
         let transfer = self.index.transfers.get(t);
         let time = length(transfer.start, transfer.end);
         let mut text = format!("{}, {}", self.name(actor), format_bytes(transfer.bytes));
+        if let Some(tensor) = self.tensor(t) {
+            text += &format!(" of {tensor}");
+        }
         if time > 0 {
             text += &format!(" at {:.1} GB/s", transfer.bytes as f64 / time as f64);
         }

@@ -262,9 +262,11 @@ impl App {
         }
     }
 
-    /// Whether nothing has been done yet about causes that someone may ask about.
+    /// Whether nothing has been done yet about causes that someone may ask about. A large profile that was just read takes
+    /// much memory already, so that this is left for the next time, when it lies in the cache.
     pub(super) fn causes_unprepared(&self) -> bool {
-        self.opening.is_none() && self.instructions() > 0 && matches!(self.causes.known, Known::Nothing)
+        let any = self.instructions() > 0 && self.scene.store.cached;
+        self.opening.is_none() && any && matches!(self.causes.known, Known::Nothing)
     }
 
     /// Has causes found out before someone asks, so that the first answer is there at once.
