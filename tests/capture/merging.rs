@@ -156,8 +156,8 @@ fn what_was_merged_is_cached_until_any_of_its_files_changes() {
     let alone = read(&discover(tree.path()).unwrap()[0]);
     assert!(alone.save_cache(cache.path(), &cancel).unwrap().is_some());
     let cached = read(&found);
-    assert!(cached.unsaved.is_none(), "the cache was not used");
-    assert!(read(&discover(tree.path()).unwrap()[0]).unsaved.is_none());
+    assert!(cached.cached, "the cache was not used");
+    assert!(read(&discover(tree.path()).unwrap()[0]).cached);
     for table in ["Instruction", "DmaPacket", "SemaphoreUpdate"] {
         assert_eq!(rows(&cached, table), rows(&fresh, table));
     }
@@ -166,7 +166,7 @@ fn what_was_merged_is_cached_until_any_of_its_files_changes() {
     assert_eq!(cached.columns("Instruction").unwrap(), fresh.columns("Instruction").unwrap());
     assert_eq!(neuron_scope::store::cache::prune(cache.path()).unwrap().0, 0, "both are true");
     std::fs::write(tree.at("run_rank_1.ntff"), later(8_000_000).bytes()).unwrap();
-    assert!(read(&found).unsaved.is_some());
+    assert!(!read(&found).cached);
     assert_eq!(neuron_scope::store::cache::prune(cache.path()).unwrap().0, 1, "only that of both");
 }
 
