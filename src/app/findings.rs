@@ -43,7 +43,8 @@ impl App {
     }
 }
 
-/// What the files beside a trace tell of it: about itself, its program, and the directories that it is in.
+/// What the files beside a trace tell of it: about itself, its program, and the directories that it is in, but for what is
+/// missing there of a system profile.
 fn of_capture(found: &Found) -> Vec<Finding> {
     let process = found.path.ancestors().skip(1).find(|directory| {
         let name = directory.file_name().unwrap_or_default().to_string_lossy();
@@ -57,9 +58,10 @@ fn of_capture(found: &Found) -> Vec<Finding> {
             .for_each(|trace| trace.program = Some(Program::given(neff)));
     }
     let concerns = |finding: &Finding| {
+        let of_system = finding.code.starts_with("no-") && finding.path.is_dir();
         finding.path == found.path
             || found.neff.as_ref() == Some(&finding.path)
-            || found.path.starts_with(&finding.path)
+            || found.path.starts_with(&finding.path) && !of_system
     };
     survey.capture.check().into_iter().filter(concerns).collect()
 }

@@ -228,6 +228,9 @@ impl App {
 fn detail(found: &Found) -> String {
     let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match (found.format, &found.neff) {
+        (Format::Raw, _) if found.broken.is_some() => {
+            format!("ntff  cannot be read: {}", found.broken.as_deref().unwrap_or_default())
+        }
         (Format::Raw, Some(neff)) => format!("ntff  of {}", name(neff)),
         (Format::Raw, None) => "ntff  program not found".to_owned(),
         (Format::Vendor, _) => "needs neuron-explorer".to_owned(),

@@ -181,6 +181,23 @@ fn profile_json(store: &Store) -> Value {
     })
 }
 
+/// Tracks of one group that are listed one by one.
+const MOST_ALIKE: usize = 16;
+
+/// The tracks, those of a group with many of them in one line.
+fn folded(tracks: Vec<(String, Kind, u64)>) -> Vec<(u64, Kind, String)> {
+    let group = |path: &str| path.rsplit_once('/').map(|(group, _)| group.to_owned());
+    let alike = |a: &(String, Kind, u64), b: &(String, Kind, u64)| group(&a.0) == group(&b.0);
+    let lines = tracks.chunk_by(alike).flat_map(|tracks| match (group(&tracks[0].0), tracks.len()) {
+        (Some(group), count) if count > MOST_ALIKE => {
+            let events = tracks.iter().fold(0_u64, |sum, track| sum.saturating_add(track.2));
+            vec![(events, tracks[0].1, format!("{group}/…  ({count} tracks; --json lists all)"))]
+        }
+        _ => tracks.iter().map(|(path, kind, events)| (*events, *kind, path.clone())).collect(),
+    });
+    lines.collect()
+}
+
 fn profile_text(store: &Store) -> String {
     use std::fmt::Write;
     let mut out = String::new();
@@ -216,7 +233,7 @@ fn profile_text(store: &Store) -> String {
         let _ = writeln!(out, "  {:>14}  dependencies between events", format_count(graph.edges() as u64));
     }
     let _ = writeln!(out, "\n  tracks");
-    for (path, kind, events) in leaves(store) {
+    for (events, kind, path) in folded(leaves(store)) {
         let _ = writeln!(out, "  {:>14}  {:<9} {}", format_count(events), track_kind(kind), escape(&path));
     }
     out

@@ -262,9 +262,22 @@ fn graph_text(graph: &Graph, out: &mut String) {
         let blocks = graph.blocks.iter().filter(|block| block.queue == queue.name).count();
         let name = ui_queue_name(&queue.name);
         let blocks = if blocks > 0 { format!(", {blocks} static blocks") } else { String::new() };
-        format!("{:>14}  queue   {name} ({}) of {}{blocks}", format!("{} rings", queue.rings), queue.kind, queue.owner)
+        let (rings, owner) = (format!("{} rings", queue.rings), owner(&queue.owner));
+        format!("{rings:>14}  queue   {name} ({}) of {owner}{blocks}", queue.kind)
     });
     list(queues, out);
+}
+
+/// The engine that starts the transfers of a queue, as it is called elsewhere.
+fn owner(name: &str) -> &str {
+    match name {
+        "pe" => Engine::Tensor.name(),
+        "act" => Engine::Scalar.name(),
+        "pool" => Engine::GpSimd.name(),
+        "dve" => Engine::Vector.name(),
+        "sp" => Engine::Sync.name(),
+        other => other,
+    }
 }
 
 /// The first lines, and how many more there are.

@@ -177,6 +177,7 @@ fn raw(trace: &Trace) -> Found {
         format,
         kind: ProfileKind::Device,
         neff,
+        broken: trace.head.as_ref().err().map(|why| why.fault().what),
         together: vec![],
     }
 }
@@ -192,7 +193,15 @@ fn system(directory: &Path) -> Vec<Found> {
     }
     let name = format!("{} / system", name_of(directory));
     let path = directory.to_path_buf();
-    vec![Found { name, path, format: Format::Vendor, kind: ProfileKind::System, neff: None, together: vec![] }]
+    vec![Found {
+        name,
+        path,
+        format: Format::Vendor,
+        kind: ProfileKind::System,
+        neff: None,
+        broken: None,
+        together: vec![],
+    }]
 }
 
 /// Gives the raw capture among `found` the program that ran.
@@ -261,7 +270,7 @@ fn look_into(directory: &Path) -> Result<Option<Found>, Problem> {
     let kind =
         if tables.keys().any(|t| t.starts_with("SystemProfile")) { ProfileKind::System } else { ProfileKind::Device };
     let (name, path) = (name_of(directory), directory.to_path_buf());
-    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None, together: vec![] }))
+    Ok(Some(Found { name, path, format: Format::Parquet, kind, neff: None, broken: None, together: vec![] }))
 }
 
 fn is_json(name: &str) -> bool {
@@ -276,6 +285,7 @@ fn json_profile(path: &Path) -> Option<Found> {
         format: Format::LegacyJson,
         kind: ProfileKind::Device,
         neff: None,
+        broken: None,
         together: vec![],
     })
 }

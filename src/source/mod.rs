@@ -56,6 +56,8 @@ pub struct Found {
     pub kind: ProfileKind,
     /// The program that ran, for a raw capture that has it beside it or was given it.
     pub neff: Option<PathBuf>,
+    /// Why it cannot be read, where its first bytes tell.
+    pub broken: Option<String>,
     /// The raw captures that are shown together on one time axis, this one first; none where it is shown alone.
     pub together: Vec<Together>,
 }

@@ -45,6 +45,29 @@ fn the_tree_is_there_to_choose_from() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_before_it_is_chosen() {
+    let tree = capture().with("i-0a_pid_5/t/13_instid_0_vnc_0.ntff", &ntff(6, 1)[..100]);
+    let shown = screen(&open(&tree, ""));
+    let line = shown.lines().find(|line| line.contains("pid 5 ")).unwrap();
+    assert!(line.contains("cannot be read"), "{line}");
+}
+
+#[test]
+fn what_is_missing_of_a_system_profile_is_no_matter_of_a_device_trace() {
+    let tree = Tree::new()
+        .with("i-0a_pid_3/t/neff_12.neff", neff(6, 1))
+        .with("i-0a_pid_3/t/12_instid_0_vnc_0.ntff", ntff(6, 1))
+        .with("i-0a_pid_3/t/12_instid_0_vnc_2.ntff", ntff(6, 1))
+        .with("i-0a_pid_3/t/ntrace.pb", "x");
+    // The system profile is listed first.
+    let opened = open(&tree, "<Down><Enter>");
+    assert!(screen(&opened).contains("nc 0 / 12"));
+    let told: Vec<String> = opened.app.warnings().into_iter().map(|warning| warning.text).collect();
+    assert!(!told.iter().any(|text| text.contains("trace_info.pb")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("no trace of core 1")), "{told:?}");
+}
+
+#[test]
 fn what_failed_is_said_on_opening() {
     let sound = open(&capture(), "<Enter>");
     assert_eq!(said(&sound), "");

@@ -190,3 +190,20 @@ fn total_time(path: &PathBuf) -> Option<f64> {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some("total_time"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
+
+#[test]
+fn many_tracks_of_one_group_are_one_line() {
+    let folder = Folder::new(6);
+    let mut busy = crate::sample::trace(6);
+    for id in 40..80 {
+        busy.cores[0].semaphore(id, 1, 1, false, crate::sample::ZERO + 5_000_000 + u64::from(id));
+    }
+    std::fs::write(folder.at("run.ntff"), busy.bytes()).unwrap();
+    let file = folder.at("run.ntff");
+    let text = String::from_utf8(run(&["info", name(&file)]).stdout).unwrap();
+    let semaphores: Vec<&str> = text.lines().filter(|line| line.contains("Semaphores/")).collect();
+    assert!(semaphores.len() <= 2 && semaphores.iter().any(|line| line.contains("tracks; --json")), "{semaphores:?}");
+    let all = json(&["info", name(&file), "--json"]);
+    let tracks = all["profiles"][0]["tracks"].as_array().unwrap();
+    assert!(tracks.iter().filter(|t| t["path"].as_str().unwrap().contains("Semaphores/")).count() >= 40);
+}

@@ -244,7 +244,7 @@ fn what_never_ended_is_named() {
     let store = open(&folder.at("run.ntff"));
     let said = store.records("Warning").unwrap().rows.iter().filter_map(|row| row[0].text()).collect::<Vec<_>>();
     let hung = said.iter().find(|text| text.contains("had not ended")).unwrap();
-    assert!(hung.contains("sg00: an instruction") && hung.contains("NOTIFY on Tensor since 89998 ns"), "{hung}");
+    assert!(hung.contains("nc0: an instruction") && hung.contains("NOTIFY on Tensor since 89998 ns"), "{hung}");
     assert!(said.iter().any(|text| text.contains("records were lost in one place")), "{said:?}");
 }
 

@@ -300,6 +300,11 @@ fn describe(top: &proto::Trace) -> Ntff {
     }
 }
 
+/// What a core is called on the screen, by its place in the file.
+fn called(place: usize) -> String {
+    format!("nc{place}")
+}
+
 /// What is still to be accounted for while the metadata is read.
 struct Reader {
     /// The data area.
@@ -320,14 +325,14 @@ impl Reader {
                 break;
             }
             match proto::Core::decode(bytes.as_slice()) {
-                Ok(message) => cores.push(self.core(message)),
+                Ok(message) => cores.push(self.core(message, &called(cores.len()))),
                 Err(problem) => self.problems.push(format!("the description of a core is damaged: {problem}")),
             }
         }
         cores
     }
 
-    fn core(&mut self, message: proto::Core) -> Core {
+    fn core(&mut self, message: proto::Core, called: &str) -> Core {
         let mut core = Core {
             name: lossy(&message.name),
             device: message.device,
@@ -338,18 +343,18 @@ impl Reader {
         };
         for code in message.code {
             let Some(engine) = Engine::from_number(code.engine) else {
-                self.problems.push(format!("{}: engine {} is not known; its code is left out", core.name, code.engine));
+                self.problems.push(format!("{called}: engine {} is not known; its code is left out", code.engine));
                 continue;
             };
             let program = &mut core.programs[engine.number()];
             if program.present {
-                self.problems.push(format!("{}: the code of {} is there twice", core.name, engine.name()));
+                self.problems.push(format!("{called}: the code of {} is there twice", engine.name()));
                 continue;
             }
             let code_data = match code.words.is_empty() {
                 false => Data::Own(code.words),
                 true => {
-                    let what = format!("{}: the code of {}", core.name, engine.name());
+                    let what = format!("{called}: the code of {}", engine.name());
                     Data::File(self.claim(code.offset, code.size, &what))
                 }
             };
@@ -370,7 +375,7 @@ impl Reader {
         core.queues = message.dma_queues.iter().filter_map(dma_queue).collect();
         core.memory = message.memory.iter().map(memory_use).collect();
         for section in &message.sections {
-            self.section(&mut core, section);
+            self.section(&mut core, called, section);
         }
         core
     }
@@ -378,8 +383,8 @@ impl Reader {
     /// From version 6 on, sections are listed beside the cores rather than inside them.
     fn assign_sections(&mut self, top: &proto::Trace, cores: &mut [Core]) {
         for section in &top.sections {
-            match cores.iter_mut().find(|core| core.index == section.core_index) {
-                Some(core) => self.section(core, section),
+            match cores.iter_mut().enumerate().find(|(_, core)| core.index == section.core_index) {
+                Some((at, core)) => self.section(core, &called(at), section),
                 None if section.size == 0 => {}
                 None => self.problems.push(format!(
                     "{} bytes of records belong to core {}, which the file does not describe",
@@ -389,7 +394,7 @@ impl Reader {
         }
     }
 
-    fn section(&mut self, core: &mut Core, section: &proto::Section) {
+    fn section(&mut self, core: &mut Core, called: &str, section: &proto::Section) {
         let name = match section.kind {
             0 => "instruction",
             1 => "semaphore",
@@ -397,14 +402,14 @@ impl Reader {
             5 => "throttling",
             _ => "other",
         };
-        let range = self.claim(section.offset, section.size, &format!("{}: the {name} records", core.name));
+        let range = self.claim(section.offset, section.size, &format!("{called}: the {name} records"));
         let odd = range.len() % RECORD_BYTES;
         if odd != 0 {
-            self.problems.push(format!("{}: {odd} bytes after the last {name} record are no record", core.name));
+            self.problems.push(format!("{called}: {odd} bytes after the last {name} record are no record"));
         }
         if name == "other" && !range.is_empty() {
             let records = range.len() / RECORD_BYTES;
-            self.problems.push(format!("{}: {records} records of kind {} are not understood", core.name, section.kind));
+            self.problems.push(format!("{called}: {records} records of kind {} are not understood", section.kind));
         }
         core.sections.push(Section { kind: section.kind, range });
     }

@@ -55,7 +55,8 @@ impl Unusable {
                  neuron-explorer view -d DIR --output-format parquet --output-file OUT",
             ),
             Unusable::Cut { length, left } => {
-                Fault::new(format!("its metadata is {length} bytes long, but the file ends after {left}"), again)
+                let what = format!("the metadata that describes it takes {length} bytes, of which {left} are there");
+                Fault::new(what, again)
             }
             Unusable::Damaged(problem) => Fault::new(format!("its metadata is damaged: {problem}"), again),
             Unusable::Unreadable(problem) => {

@@ -70,8 +70,8 @@ impl DmaTables {
                     }
                 }
                 Err(why) => self.problems.push(format!(
-                    "{}: the packets of {} cannot be matched with its {} transfers ({why})",
-                    program.core.name,
+                    "nc{}: the packets of {} cannot be matched with its {} transfers ({why})",
+                    program.pcore_idx,
                     ui_queue_name(queue),
                     list.len()
                 )),
@@ -132,8 +132,8 @@ impl DmaTables {
             }
             if ring.unpaired > 0 {
                 self.problems.push(format!(
-                    "{}: {} DMA records of ring {} of engine {} lack their partners; the last packets are missing",
-                    program.core.name, ring.unpaired, ring.ring, ring.engine
+                    "nc{}: {} DMA records of ring {} of engine {} lack their partners; the last packets are missing",
+                    program.pcore_idx, ring.unpaired, ring.ring, ring.engine
                 ));
             }
         }

@@ -53,13 +53,12 @@ impl RawCapture {
             };
             doubts.push((format!("{cores} {name}, {place}"), "Merged"));
         }
-        for (pcore_idx, core) in (0..).zip(&self.cores) {
+        for (pcore_idx, _) in (0..).zip(&self.cores) {
             let stuck: Vec<String> = self.stuck(pcore_idx).map(|row| self.since(row)).collect();
             if !stuck.is_empty() {
                 let more = if stuck.len() > MOST_NAMED { ", …" } else { "" };
                 let message = format!(
-                    "{}: {} had not ended when the capture did, so the end of the execution may be missing: {}{more}",
-                    core.name,
+                    "nc{pcore_idx}: {} had not ended when the capture did, so the end of the execution may be missing: {}{more}",
                     if stuck.len() == 1 {
                         "an instruction".to_owned()
                     } else {

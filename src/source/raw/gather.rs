@@ -42,14 +42,14 @@ impl RawCapture {
         }
     }
 
-    pub(super) fn report_instructions(&mut self, core: &str, found: &Executions) {
+    pub(super) fn report_instructions(&mut self, pcore_idx: usize, found: &Executions) {
         let counts = [
             (found.lost_starts, "instruction ends have no start"),
             (found.lost_ends, "instruction starts have no end"),
             (found.invalid, "instruction records are not understood"),
         ];
         for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-            self.problems.push(format!("{core}: {count} {what}"));
+            self.problems.push(format!("nc{pcore_idx}: {count} {what}"));
         }
     }
 
@@ -64,7 +64,7 @@ impl RawCapture {
         for (pcore_idx, core) in ntff.cores.iter().enumerate() {
             let (rings, invalid) = ntff.dma_packets(core);
             if invalid > 0 {
-                self.problems.push(format!("{}: {invalid} DMA records are not understood", core.name));
+                self.problems.push(format!("nc{pcore_idx}: {invalid} DMA records are not understood"));
             }
             let program = Program {
                 core,

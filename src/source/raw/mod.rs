@@ -190,7 +190,7 @@ impl RawCapture {
         for (pcore_idx, (core, found)) in ntff.cores.iter().zip(&decoded).enumerate() {
             let mut words = Words::new(ntff, core, pcore_idx as u16, neff);
             capture.add_instructions(found, &mut words, &mut plans, &time, pcore_idx as u16);
-            capture.report_instructions(&core.name, found);
+            capture.report_instructions(pcore_idx, found);
         }
         drop(decoded);
         capture.instructions.sort_by_key(|row| (row.times.start_ps, row.pcore_idx));
@@ -200,7 +200,7 @@ impl RawCapture {
             let (records, invalid) = ntff.sync_records(core);
             capture.add_sync(&records, &time, pcore_idx as u16);
             if invalid > 0 {
-                capture.problems.push(format!("{}: {invalid} semaphore records are not understood", core.name));
+                capture.problems.push(format!("nc{pcore_idx}: {invalid} semaphore records are not understood"));
             }
             capture.add_throttle(ntff, core, &time, pcore_idx as u16);
         }

@@ -115,6 +115,8 @@ fn read_one(
     });
     step(2, "joining the two")?;
     let mut capture = RawCapture::join_owned(ntff, neff.as_ref());
+    let own = std::mem::take(&mut capture.problems).into_iter();
+    problems.extend(own.map(|message| Problem { path: path.to_path_buf(), message }));
     if let Some(path) = program {
         let own = std::mem::take(&mut capture.program_problems).into_iter();
         problems.extend(own.map(|message| Problem { path: path.to_path_buf(), message }));
@@ -138,9 +140,6 @@ fn assemble(found: &Found, capture: RawCapture, problems: Vec<Problem>) -> Store
         origin_unix_ns: None,
     });
     builder.problems = problems;
-    for message in &capture.problems {
-        builder.problem(&found.path, message.clone());
-    }
     let filled = TABLES.iter().map(|table| (table, (table.rows)(&capture) as u64)).filter(|(_, rows)| *rows > 0);
     builder.tables = filled.map(|(table, rows)| TableInfo { name: table.name.into(), rows }).collect();
     builder.events(events::instructions(&capture));
