@@ -390,8 +390,8 @@ impl<'a> Asking<'a> {
             let actor = Some(Actor::Instruction(issuer));
             found.causes.push(Cause { how: How::Trigger, actor, satisfied: ready, basis });
         }
-        found.causes.extend(self.ahead(t, transfer, ready));
-        found.causes.extend(self.of_transfer_dependencies(transfer));
+        found.causes.extend(self.ahead(t, &transfer, ready));
+        found.causes.extend(self.of_transfer_dependencies(&transfer));
         found.sorted()
     }
 

@@ -314,12 +314,13 @@ impl CauseIndex {
             self.notes.extend(problems);
         }
         let mut by_sync: FxHashMap<SyncKey, Vec<u32>> = FxHashMap::default();
-        for (t, transfer) in (0..).zip(&self.transfers.list) {
+        for (t, transfer) in (0..).zip(self.transfers.list.iter()) {
             if let Some(sync) = transfer.sync {
                 let core = self.transfers.queues[transfer.queue as usize].core;
                 by_sync.entry(SyncKey { core, sync }).or_default().push(t);
             }
         }
+        let mut raised: FxHashMap<u32, i32> = FxHashMap::default();
         for (key, mut list) in by_sync {
             list.sort_by_key(|&t| self.transfers.get(t).end);
             let rise = self.syncs.get(&key).map_or(0, SyncTrack::rise);
@@ -330,13 +331,13 @@ impl CauseIndex {
                 let issuer = self.transfers.get(t).issuer;
                 let said =
                     issuer.and_then(|i| self.operands.spec(i).sync.transfer).filter(|(sync, _)| *sync == key.sync);
-                let transfer = &mut self.transfers.list[t as usize];
-                if transfer.by == 1 {
-                    transfer.by = said.map(|(_, by)| by.max(1)).or(each).unwrap_or(1);
+                if let Some(by) = said.map(|(_, by)| by.max(1)).or(each) {
+                    raised.insert(t, by);
                 }
             }
             self.syncs.entry(key).or_default().transfers = list.into();
         }
+        self.transfers.set_by(|t, x| if x.by == 1 { raised.get(&t).copied().unwrap_or(1) } else { x.by });
         Ok(())
     }
 

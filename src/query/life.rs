@@ -72,7 +72,7 @@ impl Asking<'_> {
     #[must_use]
     pub fn life(&self, t: u32) -> Life {
         let transfers = &self.index.transfers;
-        let transfer = *transfers.get(t);
+        let transfer = transfers.get(t);
         let queue = transfers.queue_of(t);
         let issued = transfer.issuer.map(|e| (e, self.events.start(e)));
         let ready = issued.map(|(_, at)| end_of(at, queue.launch).min(transfer.start));

@@ -58,16 +58,16 @@ impl Packets {
     pub(super) fn new(store: &Store, transfers: &Transfers, cancel: &AtomicBool) -> Result<Packets, Problem> {
         let Some(table) = store.table_index(TABLE) else { return Ok(Packets::default()) };
         let events = &store.events[usize::from(table)];
-        if transfers.list.first().is_some_and(|t| t.event.table == table) {
+        if transfers.list.iter().next().is_some_and(|t| t.event.table == table) {
             let mut own = vec![NONE; events.len()];
             transfers.members().for_each(|(packet, t)| own[packet as usize] = t);
             return Ok(Packets { table, transfers: own.into() });
         }
-        let Some(whole) = transfers.list.first().map(|t| store.table_of(t.event)) else {
+        let Some(whole) = transfers.list.iter().next().map(|t| store.table_of(t.event)) else {
             return Ok(Packets::default());
         };
         let by_row: FxHashMap<u32, u32> =
-            (0..).zip(&transfers.list).map(|(t, x)| (whole.rows[x.event.event as usize], t)).collect();
+            (0..).zip(transfers.list.iter()).map(|(t, x)| (whole.rows[x.event.event as usize], t)).collect();
         let ids = Mutex::new(Vec::new());
         store.scan(&whole.name, &[("id", Want::Integer)], &|batch: Batch| {
             let found = |i: usize| Some((batch.columns[0].integer(i)?, *by_row.get(&(batch.first_row + i as u32))?));

@@ -62,6 +62,7 @@ struct QueueShape {
     name: String,
     core: Option<i64>,
     launch: u64,
+    transfers: usize,
 }
 
 impl CauseIndex {
@@ -124,7 +125,12 @@ impl CauseIndex {
             waiters: track.waiters.len(),
         });
         let queues = self.transfers.queues.iter();
-        let queues = queues.map(|q| QueueShape { name: q.name.clone(), core: q.core, launch: q.launch });
+        let queues = queues.map(|q| QueueShape {
+            name: q.name.clone(),
+            core: q.core,
+            launch: q.launch,
+            transfers: q.order.len(),
+        });
         Shape {
             specs: self.operands.specs.clone(),
             streams: streams.collect(),
@@ -168,6 +174,7 @@ impl CauseIndex {
         out.u32s("sync.transfers", &joined(&tracks, |t| &t.transfers))?;
         out.u32s("sync.waiters", &joined(&tracks, |t| &t.waiters))?;
         self.transfers.write(out)?;
+        out.u32s("queues", &joined(&self.transfers.queues, |q| &q.order))?;
         out.u32s("packets", &self.packets.transfers)?;
         self.collectives.write(out)?;
         out.u32s("banks", &joined(&self.banks_in_order(), |(_, uses)| uses))
@@ -217,9 +224,11 @@ impl CauseIndex {
             };
             index.syncs.insert(sync.key, track);
         }
+        let mut orders = Parts(file.u32s("queues")?);
         let queues = shape.queues.into_iter();
-        let queues = queues.map(|q| Queue { name: q.name, core: q.core, order: Vec::new(), launch: q.launch });
-        index.transfers = Transfers::read(file, queues.collect(), shape.transfers)?;
+        let queues = queues
+            .map(|q| Some(Queue { name: q.name, core: q.core, order: orders.next(q.transfers)?, launch: q.launch }));
+        index.transfers = Transfers::read(file, queues.collect::<Option<_>>()?, shape.transfers)?;
         index.packets = Packets { table: shape.packets, transfers: file.u32s("packets")? };
         index.collectives = Collectives::read(store, file, shape.collectives)?;
         let mut banks = Parts(file.u32s("banks")?);

@@ -5,7 +5,12 @@
 //! n-th share of every ring belongs to the n-th instruction that started a transfer on the queue. A queue whose rings do
 //! not agree with its instructions in number is left alone.
 
+mod list;
+
+use arrow::buffer::ScalarBuffer;
 use rustc_hash::FxHashMap;
+
+pub use list::List;
 
 use super::pairs::Pairs;
 use super::sync::SyncId;
@@ -20,9 +25,6 @@ pub const DERIVED_TRIGGER: &str = "DMA_TRIGGER";
 
 /// Bytes of the write that ends a ring's share.
 const SEMAPHORE_WRITE: u64 = 4;
-
-/// What stands for nothing in a column.
-const NONE: u32 = u32::MAX;
 
 /// A DMA transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub struct Queue {
     /// The physical core, where recorded.
     pub core: Option<i64>,
     /// Its transfers in order of start.
-    pub order: Vec<u32>,
+    pub order: ScalarBuffer<u32>,
     /// The least time from an instruction's start to its transfer's: what generating the descriptors and fetching them
     /// takes when nothing is in the way.
     pub launch: u64,
@@ -65,7 +67,7 @@ pub struct Queue {
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
     /// The transfers.
-    pub list: Vec<Transfer>,
+    pub list: List,
     /// The queues.
     pub queues: Vec<Queue>,
     /// Instructions with the transfers that they started, in order.
@@ -94,8 +96,8 @@ pub(super) struct Issue {
 impl Transfers {
     /// A transfer. Panics when there is none at `t`.
     #[must_use]
-    pub fn get(&self, t: u32) -> &Transfer {
-        &self.list[t as usize]
+    pub fn get(&self, t: u32) -> Transfer {
+        self.list.get(t as usize)
     }
 
     /// The queue of a transfer. Panics when there is no such transfer.
@@ -145,7 +147,7 @@ impl Transfers {
         let (own, core) = (self.get(t).queue, self.queue_of(t).core);
         let after = self.list.partition_point(|x| x.start < to);
         // Transfers that started long before rarely still run.
-        let near = self.list[..after].iter().enumerate().rev().take(256);
+        let near = (0..after).rev().take(256).map(|i| (i, self.list.get(i)));
         near.filter(|(_, x)| x.queue != own && self.queues[x.queue as usize].core == core)
             .map(|(i, x)| (i as u32, length(x.start.max(from), x.end.min(to))))
             .max_by_key(|(_, shared)| *shared)
@@ -155,7 +157,7 @@ impl Transfers {
     /// Puts the transfers in order and finds what belongs to what. `members` are the packets of each transfer where they
     /// are derived, in the order of `list`; `start_of` tells the start of an instruction.
     fn index(
-        mut list: Vec<Transfer>,
+        list: Vec<Transfer>,
         mut queues: Vec<Queue>,
         members: Option<Vec<Vec<u32>>>,
         table: u16,
@@ -170,70 +172,41 @@ impl Transfers {
                 None => of_event.push((list[before as usize].event.event, now as u32)),
             }
         }
-        list = order.iter().map(|&t| list[t as usize]).collect();
+        let list = List::new(order.iter().map(|&t| list[t as usize]), table);
         let of_issuer = Pairs::new(list.iter().enumerate().filter_map(|(t, x)| Some((x.issuer?, t as u32))));
         let mut launches: Vec<Option<u64>> = vec![None; queues.len()];
+        let mut orders: Vec<Vec<u32>> = vec![Vec::new(); queues.len()];
         for (t, x) in list.iter().enumerate() {
-            queues[x.queue as usize].order.push(t as u32);
+            orders[x.queue as usize].push(t as u32);
             let Some(issued) = x.issuer.map(&start_of).filter(|&issued| issued <= x.start) else { continue };
             let least = &mut launches[x.queue as usize];
             let took = length(issued, x.start);
             *least = Some(least.map_or(took, |l| l.min(took)));
         }
-        for (queue, launch) in queues.iter_mut().zip(launches) {
-            queue.launch = launch.unwrap_or(0);
+        for (queue, (launch, order)) in queues.iter_mut().zip(launches.into_iter().zip(orders)) {
+            (queue.launch, queue.order) = (launch.unwrap_or(0), order.into());
         }
         Transfers { list, queues, of_issuer, of_event: Pairs::new(of_event), table: Some(table) }
     }
 
+    /// Has each transfer raise its semaphore by what `by` makes of it and of what it raised it by so far.
+    pub(super) fn set_by(&mut self, by: impl Fn(u32, &Transfer) -> i32) {
+        let table = self.table.unwrap_or(0);
+        self.list = List::new((0..).zip(self.list.iter()).map(|(t, x)| Transfer { by: by(t, &x), ..x }), table);
+    }
+
     /// Writes all but the queues and the table.
     pub(super) fn write(&self, out: &mut Columns) -> Written {
-        fn column<T>(list: &[Transfer], of: impl Fn(&Transfer) -> T) -> Vec<T> {
-            list.iter().map(of).collect()
-        }
-        let list = &self.list;
-        out.u32s("transfer.event", &column(list, |t| t.event.event).into())?;
-        out.u8s("transfer.derived", &column(list, |t| u8::from(t.derived)).into())?;
-        out.u32s("transfer.issuer", &column(list, |t| t.issuer.unwrap_or(NONE)).into())?;
-        out.i64s("transfer.start", &column(list, |t| t.start).into())?;
-        out.i64s("transfer.end", &column(list, |t| t.end).into())?;
-        out.u64s("transfer.bytes", &column(list, |t| t.bytes).into())?;
-        out.u32s("transfer.queue", &column(list, |t| t.queue).into())?;
-        out.u32s("transfer.sync", &column(list, |t| t.sync.map_or(NONE, SyncId::packed)).into())?;
-        out.u32s("transfer.by", &column(list, |t| t.by.cast_unsigned()).into())?;
-        out.u64s("transfer.of_issuer", &self.of_issuer.0)?;
-        out.u64s("transfer.of_event", &self.of_event.0)
+        out.u64s("transfers", self.list.words())?;
+        out.u64s("transfers.of_issuer", &self.of_issuer.0)?;
+        out.u64s("transfers.of_event", &self.of_event.0)
     }
 
     /// Reads what was written so; `None` where it does not fit together.
-    pub(super) fn read(file: &Reader, mut queues: Vec<Queue>, table: Option<u16>) -> Option<Transfers> {
-        let [events, issuers, of_queue, syncs, by] =
-            ["event", "issuer", "queue", "sync", "by"].map(|name| file.u32s(&format!("transfer.{name}")));
-        let (events, issuers, of_queue, syncs, by) = (events?, issuers?, of_queue?, syncs?, by?);
-        let (starts, ends) = (file.i64s("transfer.start")?, file.i64s("transfer.end")?);
-        let (bytes, derived) = (file.u64s("transfer.bytes")?, file.u8s("transfer.derived")?);
-        let whole = [issuers.len(), of_queue.len(), syncs.len(), by.len(), starts.len(), ends.len(), bytes.len()];
-        if whole.iter().chain([&derived.len()]).any(|len| *len != events.len()) {
-            return None;
-        }
-        let some = |number: u32| Some(number).filter(|n| *n != NONE);
-        let mut list = Vec::with_capacity(events.len());
-        for t in 0..events.len() {
-            queues.get_mut(of_queue[t] as usize)?.order.push(t as u32);
-            list.push(Transfer {
-                event: EventRef { table: table?, event: events[t] },
-                derived: derived[t] != 0,
-                issuer: some(issuers[t]),
-                start: starts[t],
-                end: ends[t],
-                bytes: bytes[t],
-                queue: of_queue[t],
-                sync: some(syncs[t]).and_then(SyncId::unpacked),
-                by: by[t].cast_signed(),
-            });
-        }
+    pub(super) fn read(file: &Reader, queues: Vec<Queue>, table: Option<u16>) -> Option<Transfers> {
+        let list = List::from_words(file.u64s("transfers")?, table.unwrap_or(0))?;
         let pairs = |name: &str| Some(Pairs(file.u64s(name)?));
-        let (of_issuer, of_event) = (pairs("transfer.of_issuer")?, pairs("transfer.of_event")?);
+        let (of_issuer, of_event) = (pairs("transfers.of_issuer")?, pairs("transfers.of_event")?);
         Some(Transfers { list, queues, of_issuer, of_event, table })
     }
 }
@@ -252,7 +225,7 @@ impl QueueNames {
         }
         let number = self.queues.len() as u32;
         self.known.insert((core, name.to_owned()), number);
-        self.queues.push(Queue { name: name.to_owned(), core, order: Vec::new(), launch: 0 });
+        self.queues.push(Queue { name: name.to_owned(), core, order: Vec::new().into(), launch: 0 });
         number
     }
 }
