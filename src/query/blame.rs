@@ -94,8 +94,7 @@ impl Blame {
     /// The same for the gaps of at least `least` nanoseconds alone.
     #[must_use]
     pub fn of_gaps(asking: &Asking<'_>, lane: Lane<'_>, window: Window, least: u64) -> Blame {
-        let all: Vec<Gap> =
-            gaps::gaps(lane, asking.store.whole(), window).filter(|gap| gap.length() >= least).collect();
+        let all: Vec<Gap> = gaps::of_at_least(lane, asking.store.whole(), window, least);
         let parts: Vec<Blame> = all
             .par_chunks(4_096)
             .map(|gaps| {

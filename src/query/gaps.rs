@@ -44,7 +44,7 @@ pub fn gap_at(lane: Lane<'_>, whole: Window, time: Nanos) -> Option<Gap> {
     let before = lane.starting_before(time.saturating_add(1));
     let instant = (0..before).rev().take(64).find(working).and_then(|i| lane.event(i));
     let start = instant.map_or(high, |e| high.max(table.end(e)));
-    let next = (before..lane.len()).find(working).and_then(|i| lane.event(i));
+    let next = (before..lane.len()).find(working).and_then(|i| lane.event(i)).filter(|&e| table.start(e) < whole.end);
     let end = next.map_or(whole.end, |e| table.start(e));
     (start < end).then_some(Gap { start, end, next })
 }
@@ -94,6 +94,45 @@ pub fn gaps(lane: Lane<'_>, whole: Window, window: Window) -> impl Iterator<Item
         }
         None
     })
+}
+
+/// The gaps of at least `least` nanoseconds that overlap `window`, in order, whole. Where there are many more events than
+/// such gaps could be, takes time in proportion to the latter.
+#[must_use]
+pub fn of_at_least(lane: Lane<'_>, whole: Window, window: Window, least: u64) -> Vec<Gap> {
+    let events = lane.starting_before(window.end).saturating_sub(lane.starting_before(window.start));
+    let steps = window.length().checked_div(least / 2).unwrap_or(u64::MAX);
+    // A look at a step costs about as much as so many events one after the other.
+    if steps.saturating_mul(64) < events as u64 {
+        return step_by_step(lane, whole, window, least);
+    }
+    gaps(lane, whole, window).filter(|gap| gap.length() >= least).collect()
+}
+
+/// The same for `least` of at least 2, by looking for steps in which nothing is active: a gap of that length holds at least
+/// one.
+fn step_by_step(lane: Lane<'_>, whole: Window, window: Window, least: u64) -> Vec<Gap> {
+    let step = i64::try_from(least / 2).unwrap_or(i64::MAX).max(1);
+    let inside = Window::new(window.start.max(whole.start), window.end.min(whole.end));
+    let mut found: Vec<Gap> = Vec::new();
+    // One more at each end, for the gaps that reach out of the window.
+    let mut time = inside.start.saturating_sub(step).max(whole.start);
+    let end = inside.end.saturating_add(step).min(whole.end);
+    while time < end {
+        let next = time.saturating_add(step);
+        let known = found.last().is_some_and(|gap| gap.end > time);
+        if !known
+            && lane.active(Window::new(time, next)) == 0
+            && let Some(gap) = gap_at(lane, whole, time)
+            && gap.length() >= least
+            && gap.start < inside.end
+            && gap.end > inside.start
+        {
+            found.push(gap);
+        }
+        time = next;
+    }
+    found
 }
 
 /// The first gap of at least `least` nanoseconds that begins after `time`.
@@ -211,6 +250,13 @@ mod tests {
             prop_assert_eq!(next(lane, whole, from, 3).map(|g| (g.start, g.end)), after.copied());
             let before = expected.iter().rev().find(|g| g.0 < from && g.1 - g.0 >= 3);
             prop_assert_eq!(previous(lane, whole, from, 3).map(|g| (g.start, g.end)), before.copied());
+            for least in 2..9 {
+                let long: Vec<Gap> = found.iter().copied().filter(|gap| gap.length() >= least).collect();
+                if window.start < whole.end && window.end > whole.start {
+                    prop_assert_eq!(&of_at_least(lane, whole, window, least), &long);
+                    prop_assert_eq!(step_by_step(lane, whole, window, least), long, "at least {}", least);
+                }
+            }
             let most = found.iter().map(|g| g.end.min(window.end) - g.start.max(window.start)).max();
             let longest = longest(lane, whole, window).map(|g| g.end.min(window.end) - g.start.max(window.start));
             prop_assert_eq!(longest, most);

@@ -39,8 +39,8 @@ use links::Links;
 use report::Report;
 use trail::Trail;
 
-/// Profiles with up to so many instructions are looked through as soon as they are read, larger ones when someone asks,
-/// or beside what else is going on.
+/// Profiles with up to so many instructions are looked through as soon as they are read, larger ones when someone asks:
+/// that takes a while and much memory, once, for what was found is kept beside the cache.
 const UNASKED: usize = 300_000;
 
 /// What is known of causes.
@@ -63,6 +63,8 @@ pub struct Causes {
     /// The profile that all of this is about.
     of: Option<Arc<Store>>,
     known: Known,
+    /// Whether they were looked for beside the cache.
+    sought: bool,
     /// What was asked for meanwhile, to be done in order.
     waiting: Vec<Action>,
     /// By the key of a track, whose idle time is its own.
@@ -81,15 +83,6 @@ impl Causes {
     /// Whether all of this is about `store`.
     fn are_of(&self, store: &Arc<Store>) -> bool {
         self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, store))
-    }
-}
-
-/// Does work that nobody waits for with one thread less than there are, so that frames do not have to wait for it.
-fn beside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let threads = rayon::current_num_threads().saturating_sub(1).max(1);
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
     }
 }
 
@@ -140,13 +133,12 @@ impl App {
             self.say(self.causes_state());
         }
         if matches!(self.causes.known, Known::Nothing) {
-            self.find_causes(true);
+            self.find_causes();
         }
         false
     }
 
-    /// Has causes found out: as fast as can be where someone `asked`, else beside what else is going on.
-    fn find_causes(&mut self, asked: bool) {
+    fn find_causes(&mut self) {
         let (store, cache) = (self.scene.store.clone(), self.cache_dir.clone());
         self.causes.of = Some(store.clone());
         self.causes.known = Known::Soon(0);
@@ -164,8 +156,7 @@ impl App {
                     }
                 })
             };
-            let built = if asked { build() } else { beside(build) };
-            let built = built.map(Arc::new);
+            let built = build().map(Arc::new);
             let (of, known) = (store.clone(), built.clone());
             reporter.answer(move |app| app.causes_are_known(&of, known));
             let directory = cache.as_ref().filter(|_| store.worth_caching());
@@ -262,18 +253,22 @@ impl App {
         }
     }
 
-    /// Whether nothing has been done yet about causes that someone may ask about. A large profile that was just read takes
-    /// much memory already, so that this is left for the next time, when it lies in the cache.
+    /// Whether causes may lie beside the cache that have not been taken up.
     pub(super) fn causes_unprepared(&self) -> bool {
-        let any = self.instructions() > 0 && self.scene.store.cached;
-        self.opening.is_none() && any && matches!(self.causes.known, Known::Nothing)
+        let none = matches!(self.causes.known, Known::Nothing) && !self.causes.sought;
+        none && self.opening.is_none() && self.cache_dir.is_some() && self.scene.store.cached
     }
 
-    /// Has causes found out before someone asks, so that the first answer is there at once.
+    /// Takes up the causes that lie beside the cache, so that the first answer is there at once.
     pub(super) fn prepare_causes(&mut self) {
-        if self.causes_unprepared() {
-            self.find_causes(false);
-        }
+        let Some(directory) = self.cache_dir.clone().filter(|_| self.causes_unprepared()) else { return };
+        let store = self.scene.store.clone();
+        (self.causes.of, self.causes.sought) = (Some(store.clone()), true);
+        self.effects.push(Effect::Job(Job::new("causes", move |reporter| {
+            if let Some(kept) = CauseIndex::load(&store, &directory) {
+                reporter.answer(move |app| app.causes_are_known(&store, Ok(Arc::new(kept))));
+            }
+        })));
     }
 
     /// Has causes found out, whatever that takes.
