@@ -50,13 +50,14 @@ fn between(store: &Store, total: &Total, cells: &[Window]) -> Vec<Option<f64>> {
         }
         Total::Growing(counter) => {
             let Some(counter) = store.counters.get(*counter as usize) else { return vec![None; cells.len()] };
-            let added = |cell: &Window| Some(counter.value_at(cell.end)? - counter.value_at(cell.start).unwrap_or(0.0));
-            cells.iter().map(added).collect()
+            let starts = counter.values_at(cells.iter().map(|cell| cell.start));
+            let ends = counter.values_at(cells.iter().map(|cell| cell.end));
+            ends.into_iter().zip(starts).map(|(end, start)| Some(end? - start.unwrap_or(0.0))).collect()
         }
         Total::Integral(counter) => {
             let Some(counter) = store.counters.get(*counter as usize) else { return vec![None; cells.len()] };
             // A rate per second, added up over nanoseconds.
-            cells.iter().map(|&cell| Some(counter.integral(cell) * 1e-9)).collect()
+            counter.integrals(cells).into_iter().map(|amount| Some(amount * 1e-9)).collect()
         }
     }
 }

@@ -6,7 +6,7 @@ use arrow::buffer::ScalarBuffer;
 
 use super::column::Times;
 use super::max_tree::{BLOCK, MaxTree};
-use super::sorted::BlockTimes;
+use super::sorted::{BlockTimes, Finger};
 use crate::model::{Nanos, Window};
 
 /// Numbers: 4 bytes each where that loses nothing, else 8. NaN stands for "not recorded".
@@ -106,17 +106,14 @@ impl Counter {
         let lowest = MaxTree::build(n, |i| low_key(values.at(i)));
         let mut integral = Vec::with_capacity(n / BLOCK + 2);
         let mut known = Vec::with_capacity(n / BLOCK + 2);
-        let (mut area, mut time) = (0.0, 0.0);
+        let mut area = Area::default();
         for i in 0..n {
             if i % BLOCK == 0 {
-                integral.push(area);
-                known.push(time);
+                integral.push(area.area);
+                known.push(area.known);
             }
-            let value = values.at(i);
-            if i + 1 < n && !value.is_nan() {
-                let held = times.at(i + 1).abs_diff(times.at(i)) as f64;
-                area += value * held;
-                time += held;
+            if i + 1 < n {
+                area.add(values.at(i), times.at(i), times.at(i + 1));
             }
         }
         let starts = BlockTimes::new(times.len(), |i| times.at(i));
@@ -141,12 +138,27 @@ impl Counter {
         self.starts.before(time, self.len(), |i| self.times.at(i))
     }
 
+    /// [`Counter::samples_before`], which looks near the answer to the question before.
+    fn seek(&self, finger: &mut Finger, time: Nanos) -> usize {
+        self.starts.seek(finger, time, self.len(), |i| self.times.at(i))
+    }
+
     /// The value that holds at `time`; `None` before the first sample and where it is not recorded.
     #[must_use]
     pub fn value_at(&self, time: Nanos) -> Option<f64> {
-        let after = self.samples_before(time.saturating_add(1));
-        let value = self.values.at(after.checked_sub(1)?);
-        (!value.is_nan()).then_some(value)
+        self.values_at([time]).pop().flatten()
+    }
+
+    /// [`Counter::value_at`] each of `times`, which are mostly in order.
+    #[must_use]
+    pub fn values_at(&self, times: impl IntoIterator<Item = Nanos>) -> Vec<Option<f64>> {
+        let mut finger = Finger::default();
+        let value = |time: Nanos| {
+            let after = self.seek(&mut finger, time.saturating_add(1));
+            let value = self.values.at(after.checked_sub(1)?);
+            (!value.is_nan()).then_some(value)
+        };
+        times.into_iter().map(value).collect()
     }
 
     /// Greatest value of all; `None` where nothing is recorded.
@@ -158,42 +170,40 @@ impl Counter {
     /// Least, mean and greatest value in `window`; `None` where nothing is recorded there.
     #[must_use]
     pub fn level(&self, window: Window) -> Option<Level> {
-        let from = self.samples_before(window.start.saturating_add(1));
-        self.level_between(window, from, self.samples_before(window.end))
+        self.levels(&[window]).pop().flatten()
     }
 
     /// [`Counter::level`] of each of `windows`, of which one mostly begins where the one before ended.
     #[must_use]
     pub fn levels(&self, windows: &[Window]) -> Vec<Option<Level>> {
-        let mut last: Option<(Nanos, usize)> = None;
+        let (mut finger, mut near) = (Finger::default(), Area::default());
+        let mut last: Option<(Window, Option<Level>)> = None;
         let level = |&window: &Window| {
-            let from = match last {
-                Some((end, mut from)) if end == window.start => {
-                    // Samples at the very start hold already.
-                    while from < self.len() && self.times.at(from) <= window.start {
-                        from += 1;
-                    }
-                    from
-                }
-                _ => self.samples_before(window.start.saturating_add(1)),
-            };
-            let to = self.samples_before(window.end);
-            last = Some((window.end, to));
-            self.level_between(window, from, to)
+            if let Some((same, level)) = last
+                && same == window
+            {
+                return level;
+            }
+            // Samples at the very start hold already.
+            let from = self.seek(&mut finger, window.start.saturating_add(1));
+            let to = self.seek(&mut finger, window.end);
+            let level = self.level_between(window, from, to, &mut near);
+            last = Some((window, level));
+            level
         };
         windows.iter().map(level).collect()
     }
 
     /// The level of a window that `from` samples do not begin after, and `to` begin before the end of.
-    fn level_between(&self, window: Window, from: usize, to: usize) -> Option<Level> {
+    fn level_between(&self, window: Window, from: usize, to: usize, near: &mut Area) -> Option<Level> {
         // The sample that holds at the start, if any, and those inside.
         let held = from.saturating_sub(1)..to.max(from);
         let (min, max) = self.extremes(held)?;
         if min == max {
             return Some(Level { min, mean: max, max });
         }
-        let (area_a, known_a) = self.integrated_over(from, window.start);
-        let (area_b, known_b) = self.integrated_over(to, window.end);
+        let (area_a, known_a) = self.integrated(from, window.start, near);
+        let (area_b, known_b) = self.integrated(to, window.end, near);
         let time = known_b - known_a;
         let mean = if time <= 0.0 { max } else { ((area_b - area_a) / time).clamp(min, max) };
         Some(Level { min, mean, max })
@@ -202,36 +212,78 @@ impl Counter {
     /// Value times nanoseconds over `window`, 0 where not recorded.
     #[must_use]
     pub fn integral(&self, window: Window) -> f64 {
-        self.integrated(window.end).0 - self.integrated(window.start).0
+        self.integrals(&[window])[0]
+    }
+
+    /// [`Counter::integral`] over each of `windows`, of which one mostly begins where the one before ended.
+    #[must_use]
+    pub fn integrals(&self, windows: &[Window]) -> Vec<f64> {
+        let (mut finger, mut near) = (Finger::default(), Area::default());
+        let mut before = |time: Nanos| {
+            let samples = self.seek(&mut finger, time.saturating_add(1));
+            self.integrated(samples, time, &mut near).0
+        };
+        let mut last = None;
+        let integral = |window: &Window| {
+            let from = match last {
+                Some((time, area)) if time == window.start => area,
+                _ => before(window.start),
+            };
+            let to = before(window.end);
+            last = Some((window.end, to));
+            to - from
+        };
+        windows.iter().map(integral).collect()
     }
 
     fn extremes(&self, range: Range<usize>) -> Option<(f64, f64)> {
-        let high = self.highest.max_in(range.clone(), |i| high_key(self.values.at(i)))?;
-        let low = self.lowest.max_in(range, |i| low_key(self.values.at(i)))?;
-        let (min, max) = (self.values.at(low), self.values.at(high));
+        let (min, max) = if range.len() == 1 {
+            let only = self.values.at(range.start);
+            (only, only)
+        } else {
+            let high = self.highest.max_in(range.clone(), |i| high_key(self.values.at(i)))?;
+            let low = self.lowest.max_in(range, |i| low_key(self.values.at(i)))?;
+            (self.values.at(low), self.values.at(high))
+        };
         (!min.is_nan() && !max.is_nan()).then_some((min, max))
     }
 
-    /// Integral and known time from the first sample to `time`.
-    fn integrated(&self, time: Nanos) -> (f64, f64) {
-        self.integrated_over(self.samples_before(time.saturating_add(1)), time)
-    }
-
-    /// The same, where the first `samples` samples hold for some time up to `time`.
-    fn integrated_over(&self, samples: usize, time: Nanos) -> (f64, f64) {
+    /// Integral and known time from the first sample to `time`, for some time up to which the first `samples` hold.
+    /// `near` is where the integral is known, and is taken along.
+    fn integrated(&self, samples: usize, time: Nanos, near: &mut Area) -> (f64, f64) {
         let Some(last) = samples.checked_sub(1) else { return (0.0, 0.0) };
         let block = last / BLOCK;
-        let (mut area, mut known) = (self.integral[block], self.known[block]);
-        for i in block * BLOCK..=last {
-            let value = self.values.at(i);
-            if !value.is_nan() {
-                let until = if i == last { time } else { self.times.at(i + 1) };
-                let held = until.abs_diff(self.times.at(i)) as f64;
-                area += value * held;
-                known += held;
-            }
+        if !(block * BLOCK..=last).contains(&near.sample) {
+            *near = Area { sample: block * BLOCK, area: self.integral[block], known: self.known[block] };
         }
-        (area, known)
+        while near.sample < last {
+            near.add(self.values.at(near.sample), self.times.at(near.sample), self.times.at(near.sample + 1));
+            near.sample += 1;
+        }
+        let mut whole = *near;
+        whole.add(self.values.at(last), self.times.at(last), time);
+        (whole.area, whole.known)
+    }
+}
+
+/// An integral from the first sample to the time of another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Area {
+    sample: usize,
+    /// Value times nanoseconds, where recorded.
+    area: f64,
+    /// Nanoseconds with a recorded value.
+    known: f64,
+}
+
+impl Area {
+    #[inline]
+    fn add(&mut self, value: f64, from: Nanos, to: Nanos) {
+        if !value.is_nan() {
+            let held = to.abs_diff(from) as f64;
+            self.area += value * held;
+            self.known += held;
+        }
     }
 }
 
@@ -281,6 +333,12 @@ mod tests {
             let windows: Vec<Window> = (0..5).map(|k| Window::new(a + k * n, a + (k + 1) * n)).collect();
             let each: Vec<Option<Level>> = windows.iter().map(|&w| counter.level(w)).collect();
             prop_assert_eq!(counter.levels(&windows), each);
+            let each: Vec<f64> = windows.iter().map(|&w| counter.integral(w)).collect();
+            prop_assert_eq!(counter.integrals(&windows), each);
+            let naive: f64 = (a..a + n).filter(|&t| samples.last().is_some_and(|s| s.0 > t)).filter_map(at).sum();
+            prop_assert!(samples.last().is_some_and(|s| s.0 < a + n) || (counter.integral(windows[0]) - naive).abs() < 1e-6);
+            let times = windows.iter().map(|w| w.start);
+            prop_assert_eq!(counter.values_at(times.clone()), times.map(at).collect::<Vec<_>>());
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod derived;
 pub mod events;
 pub mod graph;
 pub mod ids;
+pub mod lane;
 pub mod max_tree;
 pub mod records;
 pub mod scan;
@@ -31,9 +32,10 @@ pub use counter::{Counter, CounterKey, Level};
 pub use events::{EventTable, Group, GroupKey, LOST_RECORDS, LabelKind, MERGED_CAPTURES, Measure, flag};
 pub use graph::Graph;
 pub use ids::Ids;
+pub use lane::{Cell, Lane};
 pub use records::{Datum, Records};
 pub use scan::{Batch, Scanned, Want};
-pub use sequence::{Cell, Lane, Sequence};
+pub use sequence::Sequence;
 
 use crate::model::{Field, Window};
 

@@ -31,10 +31,28 @@ impl BlockTimes {
     /// How many of `len` times lie before `time`; `at` gives the times that this was made from.
     #[inline]
     pub fn before(&self, time: Nanos, len: usize, at: impl Fn(usize) -> Nanos) -> usize {
-        // The first block to begin at or after it: what is searched lies in the block before that one.
-        let next = self.0.partition_point(|&first| first < time);
-        let Some(block) = next.checked_sub(1) else { return 0 };
-        let (mut lo, mut hi) = (block * BLOCK + 1, len.min(next * BLOCK));
+        self.seek(&mut Finger::default(), time, len, at)
+    }
+
+    /// [`BlockTimes::before`], which looks near the answer to the question before, where `time` is not earlier.
+    #[inline]
+    pub fn seek(&self, finger: &mut Finger, time: Nanos, len: usize, at: impl Fn(usize) -> Nanos) -> usize {
+        if time < finger.time {
+            *finger = Finger::default();
+        }
+        // The first block that may begin at or after it: what is searched lies in the block before that one.
+        let mut next = finger.position.div_ceil(BLOCK);
+        let mut lo = finger.position;
+        if self.0.get(next).is_some_and(|&first| first < time) {
+            let from = next;
+            next = self.first_from(time, from + 1, finger.stride);
+            finger.stride = next - from;
+            lo = (next - 1) * BLOCK + 1;
+        }
+        let mut hi = len.min(next * BLOCK);
+        if lo < hi && at(lo) >= time {
+            hi = lo;
+        }
         while lo < hi {
             let middle = lo + (hi - lo) / 2;
             if at(middle) < time {
@@ -43,7 +61,39 @@ impl BlockTimes {
                 hi = middle;
             }
         }
+        (finger.time, finger.position) = (time, lo);
         lo
+    }
+
+    /// The first block from `lo` on that does not begin before `time`, probably `stride` further on.
+    fn first_from(&self, time: Nanos, mut lo: usize, stride: usize) -> usize {
+        let mut hi = self.0.len();
+        let mut step = (stride / 8).max(1);
+        while let Some(&first) = self.0.get(lo.saturating_add(step)) {
+            if first >= time {
+                hi = lo + step;
+                break;
+            }
+            lo += step + 1;
+            step *= 2;
+        }
+        lo + self.0[lo..hi].partition_point(|&first| first < time)
+    }
+}
+
+/// Where a search ended, so that one for a time not much later ends soon.
+#[derive(Clone, Copy, Debug)]
+pub struct Finger {
+    time: Nanos,
+    position: usize,
+    /// How many blocks further on than the one before it was.
+    stride: usize,
+}
+
+impl Default for Finger {
+    /// Nothing is known.
+    fn default() -> Finger {
+        Finger { time: Nanos::MIN, position: 0, stride: usize::MAX }
     }
 }
 
@@ -58,6 +108,18 @@ mod tests {
             times.sort_unstable();
             let blocks = BlockTimes::new(times.len(), |i| times[i]);
             prop_assert_eq!(blocks.before(time, times.len(), |i| times[i]), times.iter().filter(|&&t| t < time).count());
+        }
+
+        #[test]
+        fn agrees_with_counting_from_wherever_it_was(mut times in prop::collection::vec(0i64..3000, 0..3000), asked in prop::collection::vec((prop_oneof![4 => 0i64..50, 1 => -10i64..3010], any::<bool>()), 1..50)) {
+            times.sort_unstable();
+            let blocks = BlockTimes::new(times.len(), |i| times[i]);
+            let mut finger = Finger::default();
+            let mut time = 0;
+            for (by, on) in asked {
+                time = if on { time + by } else { by };
+                prop_assert_eq!(blocks.seek(&mut finger, time, times.len(), |i| times[i]), times.partition_point(|&t| t < time));
+            }
         }
     }
 }

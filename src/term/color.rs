@@ -107,7 +107,10 @@ impl ColorMap {
     pub fn apply(&mut self, buffer: &mut Buffer) {
         match self.depth {
             Depth::TrueColor => {}
-            Depth::None => buffer.content.iter_mut().for_each(|cell| strip(cell, self.ground)),
+            Depth::None => {
+                let ground = rgb(self.ground).unwrap_or((0, 0, 0));
+                buffer.content.iter_mut().for_each(|cell| strip(cell, ground));
+            }
             Depth::Ansi256 | Depth::Ansi16 => buffer.content.iter_mut().for_each(|cell| self.reduce(cell)),
         }
     }
@@ -148,8 +151,7 @@ impl ColorMap {
 }
 
 /// Takes the colours off a cell; a background that stood out becomes reverse video.
-fn strip(cell: &mut Cell, ground: Color) {
-    let ground = rgb(ground).unwrap_or((0, 0, 0));
+fn strip(cell: &mut Cell, ground: (u8, u8, u8)) {
     if rgb(cell.bg).is_some_and(|bg| contrast(bg, ground) >= STANDS_OUT) {
         cell.modifier.insert(Modifier::REVERSED);
     }
@@ -256,8 +258,14 @@ fn luminance((r, g, b): (u8, u8, u8)) -> f64 {
 
 /// An sRGB component as linear light (IEC 61966-2-1).
 fn linear(component: u8) -> f64 {
-    let c = f64::from(component) / 255.0;
-    if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+    // Every cell of every frame may ask.
+    static LINEAR: LazyLock<[f64; 256]> = LazyLock::new(|| {
+        std::array::from_fn(|component| {
+            let c = component as f64 / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        })
+    });
+    LINEAR[usize::from(component)]
 }
 
 /// A colour in Oklab.

@@ -307,14 +307,18 @@ impl Activity {
     pub fn shares(&self, store: &Store, cells: &[Window]) -> Vec<f32> {
         let most = self.tracks.len().max(1) as f64;
         let fine = cells.first().is_some_and(|c| c.length() < COARSE.saturating_mul(self.bucket));
+        let share = |(active, cell): (f64, &Window)| (active / cell.length() as f64 / most) as f32;
         if fine && self.tracks.len() <= FEW {
-            let mut sums = vec![0u64; cells.len()];
-            for lane in self.tracks.iter().filter_map(|t| t.lane(store)) {
-                lane.actives(cells).iter().zip(&mut sums).for_each(|(active, sum)| *sum += active);
-            }
-            return sums.iter().zip(cells).map(|(s, c)| (*s as f64 / c.length() as f64 / most) as f32).collect();
+            let actives = |track: &Track| track.lane(store).map(|lane| lane.actives(cells));
+            let add = |mut sums: Vec<u64>, more: Vec<u64>| {
+                sums.iter_mut().zip(more).for_each(|(sum, active)| *sum += active);
+                sums
+            };
+            // In parallel, as no other row has as much to do.
+            let sums = self.tracks.par_iter().filter_map(actives).reduce(|| vec![0; cells.len()], add);
+            return sums.into_iter().map(|sum| sum as f64).zip(cells).map(share).collect();
         }
-        cells.iter().map(|&c| (self.active.integral(c) / c.length() as f64 / most) as f32).collect()
+        self.active.integrals(cells).into_iter().zip(cells).map(share).collect()
     }
 
     /// The greatest share of the tracks that are ever active at once, above 0, as far as buckets tell: what a row of
