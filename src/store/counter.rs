@@ -6,7 +6,7 @@ use arrow::buffer::ScalarBuffer;
 
 use super::column::Times;
 use super::max_tree::{BLOCK, MaxTree};
-use super::sorted::{BlockTimes, Finger};
+use super::sorted::{BlockTimes, edges};
 use crate::model::{Nanos, Window};
 
 /// Numbers: 4 bytes each where that loses nothing, else 8. NaN stands for "not recorded".
@@ -138,27 +138,28 @@ impl Counter {
         self.starts.before(time, self.len(), |i| self.times.at(i))
     }
 
-    /// [`Counter::samples_before`], which looks near the answer to the question before.
-    fn seek(&self, finger: &mut Finger, time: Nanos) -> usize {
-        self.starts.seek(finger, time, self.len(), |i| self.times.at(i))
+    /// Number of samples at or before each of `times`.
+    fn samples_until_each(&self, times: impl Iterator<Item = Nanos>) -> Vec<usize> {
+        let after: Vec<Nanos> = times.map(|time| time.saturating_add(1)).collect();
+        self.starts.before_each(&after, self.len(), |i| self.times.at(i))
     }
 
     /// The value that holds at `time`; `None` before the first sample and where it is not recorded.
     #[must_use]
     pub fn value_at(&self, time: Nanos) -> Option<f64> {
-        self.values_at([time]).pop().flatten()
+        self.value_after(self.samples_before(time.saturating_add(1)))
     }
 
-    /// [`Counter::value_at`] each of `times`, which are mostly in order.
+    /// [`Counter::value_at`] each of `times`.
     #[must_use]
-    pub fn values_at(&self, times: impl IntoIterator<Item = Nanos>) -> Vec<Option<f64>> {
-        let mut finger = Finger::default();
-        let value = |time: Nanos| {
-            let after = self.seek(&mut finger, time.saturating_add(1));
-            let value = self.values.at(after.checked_sub(1)?);
-            (!value.is_nan()).then_some(value)
-        };
-        times.into_iter().map(value).collect()
+    pub fn values_at(&self, times: impl Iterator<Item = Nanos>) -> Vec<Option<f64>> {
+        self.samples_until_each(times).into_iter().map(|samples| self.value_after(samples)).collect()
+    }
+
+    /// The value that holds after so many samples.
+    fn value_after(&self, samples: usize) -> Option<f64> {
+        let value = self.values.at(samples.checked_sub(1)?);
+        (!value.is_nan()).then_some(value)
     }
 
     /// Greatest value of all; `None` where nothing is recorded.
@@ -173,25 +174,16 @@ impl Counter {
         self.levels(&[window]).pop().flatten()
     }
 
-    /// [`Counter::level`] of each of `windows`, of which one mostly begins where the one before ended.
+    /// [`Counter::level`] of each of `windows`, quickest where each begins as the one before ends.
     #[must_use]
     pub fn levels(&self, windows: &[Window]) -> Vec<Option<Level>> {
-        let (mut finger, mut near) = (Finger::default(), Area::default());
-        let mut last: Option<(Window, Option<Level>)> = None;
-        let level = |&window: &Window| {
-            if let Some((same, level)) = last
-                && same == window
-            {
-                return level;
-            }
-            // Samples at the very start hold already.
-            let from = self.seek(&mut finger, window.start.saturating_add(1));
-            let to = self.seek(&mut finger, window.end);
-            let level = self.level_between(window, from, to, &mut near);
-            last = Some((window, level));
-            level
-        };
-        windows.iter().map(level).collect()
+        // Samples at the very start hold already.
+        let from = self.samples_until_each(windows.iter().map(|w| w.start));
+        let ends: Vec<Nanos> = windows.iter().map(|w| w.end).collect();
+        let to = self.starts.before_each(&ends, self.len(), |i| self.times.at(i));
+        let mut near = Area::default();
+        let level = |(&window, (from, to))| self.level_between(window, from, to, &mut near);
+        windows.iter().zip(from.into_iter().zip(to)).map(level).collect()
     }
 
     /// The level of a window that `from` samples do not begin after, and `to` begin before the end of.
@@ -215,37 +207,26 @@ impl Counter {
         self.integrals(&[window])[0]
     }
 
-    /// [`Counter::integral`] over each of `windows`, of which one mostly begins where the one before ended.
+    /// [`Counter::integral`] over each of `windows`, quickest where each begins as the one before ends.
     #[must_use]
     pub fn integrals(&self, windows: &[Window]) -> Vec<f64> {
-        let (mut finger, mut near) = (Finger::default(), Area::default());
-        let mut before = |time: Nanos| {
-            let samples = self.seek(&mut finger, time.saturating_add(1));
-            self.integrated(samples, time, &mut near).0
-        };
-        let mut last = None;
-        let integral = |window: &Window| {
-            let from = match last {
-                Some((time, area)) if time == window.start => area,
-                _ => before(window.start),
-            };
-            let to = before(window.end);
-            last = Some((window.end, to));
-            to - from
-        };
-        windows.iter().map(integral).collect()
+        let (times, places) = edges(windows);
+        let mut near = Area::default();
+        let samples = self.samples_until_each(times.iter().copied());
+        let before =
+            samples.into_iter().zip(&times).map(|(samples, &time)| self.integrated(samples, time, &mut near).0);
+        let before: Vec<f64> = before.collect();
+        places.into_iter().map(|(from, to)| before[to] - before[from]).collect()
     }
 
+    /// Least and greatest of some samples; `None` where none of them is recorded.
     fn extremes(&self, range: Range<usize>) -> Option<(f64, f64)> {
-        let (min, max) = if range.len() == 1 {
-            let only = self.values.at(range.start);
-            (only, only)
-        } else {
-            let high = self.highest.max_in(range.clone(), |i| high_key(self.values.at(i)))?;
-            let low = self.lowest.max_in(range, |i| low_key(self.values.at(i)))?;
-            (self.values.at(low), self.values.at(high))
-        };
-        (!min.is_nan() && !max.is_nan()).then_some((min, max))
+        let (_, high) = self.highest.max_in(range.clone(), |i| high_key(self.values.at(i)))?;
+        if range.len() == 1 {
+            return (high > f64::NEG_INFINITY).then_some((high, high));
+        }
+        let (_, low) = self.lowest.max_in(range, |i| low_key(self.values.at(i)))?;
+        (high > f64::NEG_INFINITY).then_some((-low, high))
     }
 
     /// Integral and known time from the first sample to `time`, for some time up to which the first `samples` hold.

@@ -1,9 +1,11 @@
 //! What a track shows in a window: the questions that [`Sequence`] answers.
 
+use std::ops::Range;
+
 use super::events::EventTable;
 use super::max_tree::BLOCK;
 use super::sequence::{Extent, Sequence, work_key};
-use super::sorted::Finger;
+use super::sorted::edges;
 use crate::model::{Nanos, Window, length};
 
 /// What one column of a track shows.
@@ -36,42 +38,6 @@ struct Moment {
 pub struct Lane<'a> {
     table: &'a EventTable,
     sequence: &'a Sequence,
-}
-
-/// Goes from moment to moment of a lane, mostly forwards, and does only what lies between them.
-struct Walk<'a> {
-    lane: Lane<'a>,
-    finger: Finger,
-    moment: Moment,
-}
-
-impl Walk<'_> {
-    /// The unions at `time`.
-    #[inline]
-    fn at(&mut self, time: Nanos) -> Moment {
-        let Lane { table, sequence } = self.lane;
-        let position = self.lane.seek(&mut self.finger, time);
-        let mut from = position / BLOCK * BLOCK;
-        if (from..=position).contains(&self.moment.position) {
-            from = self.moment.position;
-        } else {
-            self.moment.busy = sequence.busy.at(from / BLOCK);
-            self.moment.active = sequence.active.as_ref().map_or(Extent::EMPTY, |active| active.at(from / BLOCK));
-        }
-        for i in from..position {
-            let e = sequence.picks.at(i);
-            let (start, end) = (table.start(e), table.end(e));
-            self.moment.busy.add(start, end, i);
-            if sequence.active.is_some() && table.is_work(e) {
-                self.moment.active.add(start, end, i);
-            }
-        }
-        if sequence.active.is_none() {
-            self.moment.active = self.moment.busy;
-        }
-        self.moment.position = position;
-        self.moment
-    }
 }
 
 impl<'a> Lane<'a> {
@@ -131,50 +97,76 @@ impl<'a> Lane<'a> {
     /// Number of events that start before `time`.
     #[must_use]
     pub fn starting_before(&self, time: Nanos) -> usize {
-        self.seek(&mut Finger::default(), time)
+        self.sequence.starts.before(time, self.len(), |i| self.table.start(self.at(i)))
     }
 
-    /// [`Lane::starting_before`], which looks near the answer to the question before.
-    fn seek(&self, finger: &mut Finger, time: Nanos) -> usize {
-        self.sequence.starts.seek(finger, time, self.len(), |i| self.table.start(self.at(i)))
+    /// [`Lane::starting_before`] each of `times`.
+    fn starting_before_each(&self, times: &[Nanos]) -> Vec<usize> {
+        self.sequence.starts.before_each(times, self.len(), |i| self.table.start(self.at(i)))
     }
 
-    fn walk(&self) -> Walk<'a> {
-        let moment = Moment { position: 0, busy: Extent::EMPTY, active: Extent::EMPTY };
-        Walk { lane: *self, finger: Finger::default(), moment }
+    /// Both unions at each of `times`.
+    fn moments(&self, times: &[Nanos]) -> Vec<Moment> {
+        // How far each block has got after its first event, all at once for the reason of [`BlockTimes::before_each`].
+        let in_block = |position: usize| {
+            let first = position / BLOCK * BLOCK;
+            let busy = self.sequence.busy.at(position / BLOCK);
+            let active = self.sequence.active.as_ref().map_or(busy, |active| active.at(position / BLOCK));
+            let mut moment = Moment { position, busy, active };
+            if first < position {
+                self.add(&mut moment, first);
+            }
+            moment
+        };
+        let mut moments: Vec<Moment> = self.starting_before_each(times).into_iter().map(in_block).collect();
+        let mut last: Option<Moment> = None;
+        for moment in &mut moments {
+            let position = moment.position;
+            let mut from = position / BLOCK * BLOCK + 1;
+            if let Some(last) = last.filter(|last| (from..=position).contains(&last.position)) {
+                (from, *moment) = (last.position, Moment { position, ..last });
+            }
+            for i in from..position {
+                self.add(moment, i);
+            }
+            if self.sequence.active.is_none() {
+                moment.active = moment.busy;
+            }
+            last = Some(*moment);
+        }
+        moments
+    }
+
+    #[inline]
+    fn add(&self, moment: &mut Moment, i: usize) {
+        let e = self.at(i);
+        let (start, end) = (self.table.start(e), self.table.end(e));
+        moment.busy.add(start, end, i);
+        if self.sequence.active.is_some() && self.table.is_work(e) {
+            moment.active.add(start, end, i);
+        }
     }
 
     /// Nanoseconds of `window` covered by spans, waits included: the vendor's word for all is busy.
     #[must_use]
     pub fn busy(&self, window: Window) -> u64 {
-        let mut walk = self.walk();
-        let before = walk.at(window.start).busy.before(window.start);
-        walk.at(window.end).busy.before(window.end) - before
+        let [from, to] = [window.start, window.end].map(|time| self.moments(&[time])[0].busy.before(time));
+        to - from
     }
 
     /// Nanoseconds of `window` covered by spans other than EVENT_SEMAPHORE: the vendor's active time.
     #[must_use]
     pub fn active(&self, window: Window) -> u64 {
-        let mut walk = self.walk();
-        let before = walk.at(window.start).active.before(window.start);
-        walk.at(window.end).active.before(window.end) - before
+        self.actives(&[window])[0]
     }
 
-    /// [`Lane::active`] of each of `windows`, of which one mostly begins where the one before ended.
+    /// [`Lane::active`] of each of `windows`.
     #[must_use]
     pub fn actives(&self, windows: &[Window]) -> Vec<u64> {
-        let mut walk = self.walk();
-        let mut last = None;
-        let active = |window: &Window| {
-            let from = match last {
-                Some((time, sum)) if time == window.start => sum,
-                _ => walk.at(window.start).active.before(window.start),
-            };
-            let to = walk.at(window.end).active.before(window.end);
-            last = Some((window.end, to));
-            to - from
-        };
-        windows.iter().map(active).collect()
+        let (times, places) = edges(windows);
+        let moments = self.moments(&times);
+        let before: Vec<u64> = moments.iter().zip(&times).map(|(moment, &time)| moment.active.before(time)).collect();
+        places.into_iter().map(|(from, to)| before[to] - before[from]).collect()
     }
 
     /// Events that overlap `window`: they start before its end and end after its start.
@@ -239,21 +231,25 @@ impl<'a> Lane<'a> {
         self.sums(index, &[window])[0]
     }
 
-    /// [`Lane::sum`] of each of `windows`, of which one often begins where the one before began or ended.
+    /// [`Lane::sum`] of each of `windows`.
     #[must_use]
     pub fn sums(&self, index: usize, windows: &[Window]) -> Vec<f64> {
-        let (mut begin, mut end) = (None, None);
-        let mut finger = Finger::default();
-        let sum = |window: &Window| {
-            let known = [begin, end].into_iter().flatten().find(|(time, _)| *time == window.start);
-            let mut before = |time| self.sum_before(index, time, self.seek(&mut finger, time));
-            let (_, (whole_a, part_a)) = known.unwrap_or_else(|| (window.start, before(window.start)));
-            let (whole_b, part_b) = before(window.end);
-            begin = Some((window.start, (whole_a, part_a)));
-            end = Some((window.end, (whole_b, part_b)));
+        let (times, places) = edges(windows);
+        let mut last: Option<(Nanos, (u64, f64))> = None;
+        let before = |(position, &time): (usize, &Nanos)| {
+            // Averages since a moment all begin at it.
+            let (_, sum) = *last.insert(match last {
+                Some(known) if known.0 == time => known,
+                _ => (time, self.sum_before(index, time, position)),
+            });
+            sum
+        };
+        let before: Vec<_> = self.starting_before_each(&times).into_iter().zip(&times).map(before).collect();
+        let sum = |(from, to): (usize, usize)| {
+            let ((whole_a, part_a), (whole_b, part_b)) = (before[from], before[to]);
             (whole_b - whole_a) as f64 - part_b + part_a
         };
-        windows.iter().map(sum).collect()
+        places.into_iter().map(sum).collect()
     }
 
     /// The sum over the `position` events that start before `time`, and how much of it lies at or after `time`.
@@ -274,26 +270,26 @@ impl<'a> Lane<'a> {
         (whole, later)
     }
 
-    /// What each of `cells` shows; they are in order of time and may repeat.
+    /// What each of `cells` shows.
     #[must_use]
     pub fn cells(&self, cells: impl IntoIterator<Item = Window>) -> Vec<Cell> {
-        let mut walk = self.walk();
-        let mut last: Option<(Window, Cell)> = None;
-        let cell = |window: Window| {
-            if let Some((same, cell)) = last
-                && same == window
-            {
-                return cell;
-            }
-            let (from, to) = (walk.at(window.start), walk.at(window.end));
-            let cell = self.cell(window, &from, &to);
-            last = Some((window, cell));
-            cell
-        };
-        cells.into_iter().map(cell).collect()
+        let windows: Vec<Window> = cells.into_iter().collect();
+        let (times, places) = edges(&windows);
+        let moments = self.moments(&times);
+        let started = |&(from, to): &(usize, usize)| moments[from].position..moments[to].position;
+        // The longest of each before any of them is looked at, again for that reason.
+        let longest: Vec<Option<usize>> = places.iter().map(|place| self.longest(started(place))).collect();
+        let cells = windows.into_iter().zip(places).zip(longest);
+        cells.map(|((window, (from, to)), longest)| self.cell(window, &moments[from], &moments[to], longest)).collect()
     }
 
-    fn cell(&self, window: Window, from: &Moment, to: &Moment) -> Cell {
+    /// The position of the longest working event of some.
+    fn longest(&self, range: Range<usize>) -> Option<usize> {
+        let longest = self.sequence.longest.max_in(range, |i| work_key(self.table, self.at(i)));
+        longest.filter(|&(_, work)| work > 0).map(|(at, _)| at)
+    }
+
+    fn cell(&self, window: Window, from: &Moment, to: &Moment, longest: Option<usize>) -> Cell {
         let started = from.position..to.position;
         let busy = to.busy.before(window.end) - from.busy.before(window.start);
         let active = to.active.before(window.end) - from.active.before(window.start);
@@ -301,14 +297,12 @@ impl<'a> Lane<'a> {
             return Cell::default();
         }
         let carried = |extent: &Extent| (extent.reach > window.start).then_some(extent.who as usize);
-        let part = |i: usize| {
-            let e = self.at(i);
-            length(self.table.start(e).max(window.start), self.table.end(e).min(window.end))
-        };
-        let works = |&i: &usize| self.table.is_work(self.at(i));
-        let longest = self.sequence.longest.max_in(started.clone(), |i| work_key(self.table, self.at(i))).filter(works);
-        let event = match (carried(&from.active).filter(works), longest) {
-            (Some(a), Some(b)) => Some(if part(b) > part(a) { b } else { a }),
+        let event = match (carried(&from.active), longest) {
+            (Some(a), Some(b)) => {
+                let e = self.at(b);
+                let part = length(self.table.start(e), self.table.end(e).min(window.end));
+                Some(if part > length(window.start, from.active.reach.min(window.end)) { b } else { a })
+            }
             (a, b) => a.or(b),
         }
         .or_else(|| carried(&from.busy))

@@ -182,7 +182,8 @@ impl Sequence {
         let blocks = n.div_ceil(BLOCK);
         let mut busy = Running::new(blocks);
         let mut active: Option<Running> = None;
-        let room = 2 * blocks + 32;
+        // The trees put their inner nodes behind.
+        let room = blocks + blocks / 8 + 32;
         let (mut longest, mut most_work) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let (mut latest, mut last_end) = (Vec::with_capacity(room), Vec::with_capacity(room));
         for block in 0..blocks {

@@ -6,7 +6,7 @@
 use arrow::buffer::ScalarBuffer;
 
 use super::max_tree::BLOCK;
-use crate::model::Nanos;
+use crate::model::{Nanos, Window};
 
 /// The time of the first position of each block of [`BLOCK`].
 #[derive(Clone, Debug)]
@@ -31,28 +31,10 @@ impl BlockTimes {
     /// How many of `len` times lie before `time`; `at` gives the times that this was made from.
     #[inline]
     pub fn before(&self, time: Nanos, len: usize, at: impl Fn(usize) -> Nanos) -> usize {
-        self.seek(&mut Finger::default(), time, len, at)
-    }
-
-    /// [`BlockTimes::before`], which looks near the answer to the question before, where `time` is not earlier.
-    #[inline]
-    pub fn seek(&self, finger: &mut Finger, time: Nanos, len: usize, at: impl Fn(usize) -> Nanos) -> usize {
-        if time < finger.time {
-            *finger = Finger::default();
-        }
-        // The first block that may begin at or after it: what is searched lies in the block before that one.
-        let mut next = finger.position.div_ceil(BLOCK);
-        let mut lo = finger.position;
-        if self.0.get(next).is_some_and(|&first| first < time) {
-            let from = next;
-            next = self.first_from(time, from + 1, finger.stride);
-            finger.stride = next - from;
-            lo = (next - 1) * BLOCK + 1;
-        }
-        let mut hi = len.min(next * BLOCK);
-        if lo < hi && at(lo) >= time {
-            hi = lo;
-        }
+        // The first block to begin at or after it: what is searched lies in the block before that one.
+        let next = self.0.partition_point(|&first| first < time);
+        let Some(block) = next.checked_sub(1) else { return 0 };
+        let (mut lo, mut hi) = (block * BLOCK + 1, len.min(next * BLOCK));
         while lo < hi {
             let middle = lo + (hi - lo) / 2;
             if at(middle) < time {
@@ -61,40 +43,56 @@ impl BlockTimes {
                 hi = middle;
             }
         }
-        (finger.time, finger.position) = (time, lo);
         lo
     }
 
-    /// The first block from `lo` on that does not begin before `time`, probably `stride` further on.
-    fn first_from(&self, time: Nanos, mut lo: usize, stride: usize) -> usize {
-        let mut hi = self.0.len();
-        let mut step = (stride / 8).max(1);
-        while let Some(&first) = self.0.get(lo.saturating_add(step)) {
-            if first >= time {
-                hi = lo + step;
-                break;
+    /// [`BlockTimes::before`] each of `asked`, all of them step by step: no step waits for the one before, so that the
+    /// processor fetches from many places at once, which most of the time goes into.
+    pub fn before_each(&self, asked: &[Nanos], len: usize, at: impl Fn(usize) -> Nanos) -> Vec<usize> {
+        let (Some(&least), Some(&most)) = (asked.iter().min(), asked.iter().max()) else { return Vec::new() };
+        let blocks = |time: Nanos| self.0.partition_point(|&first| first < time);
+        let (from, to) = (blocks(least), blocks(most));
+        // How many blocks begin before each.
+        let mut found = vec![from; asked.len()];
+        let mut left = to - from;
+        while left > 0 {
+            let step = left.div_ceil(2);
+            for (found, &time) in found.iter_mut().zip(asked) {
+                let next = *found + step;
+                *found = if next <= to && self.0[next - 1] < time { next } else { *found };
             }
-            lo += step + 1;
-            step *= 2;
+            left -= step;
         }
-        lo + self.0[lo..hi].partition_point(|&first| first < time)
+        for found in &mut found {
+            *found = if *found == 0 { 0 } else { (*found - 1) * BLOCK + 1 };
+        }
+        // The rest of the block that begins last.
+        let mut left = BLOCK - 1;
+        while left > 0 {
+            let step = left.div_ceil(2);
+            for (found, &time) in found.iter_mut().zip(asked) {
+                let next = *found + step;
+                *found = if *found > 0 && next <= len && at(next - 1) < time { next } else { *found };
+            }
+            left -= step;
+        }
+        found
     }
 }
 
-/// Where a search ended, so that one for a time not much later ends soon.
-#[derive(Clone, Copy, Debug)]
-pub struct Finger {
-    time: Nanos,
-    position: usize,
-    /// How many blocks further on than the one before it was.
-    stride: usize,
-}
-
-impl Default for Finger {
-    /// Nothing is known.
-    fn default() -> Finger {
-        Finger { time: Nanos::MIN, position: 0, stride: usize::MAX }
-    }
+/// The times at which `windows` begin and end, once where one begins as the one before ends; and for each window where
+/// its own two are among them.
+pub fn edges(windows: &[Window]) -> (Vec<Nanos>, Vec<(usize, usize)>) {
+    let mut times: Vec<Nanos> = Vec::with_capacity(windows.len() + 1);
+    let place = |window: &Window| {
+        if times.last() != Some(&window.start) {
+            times.push(window.start);
+        }
+        times.push(window.end);
+        (times.len() - 2, times.len() - 1)
+    };
+    let places = windows.iter().map(place).collect();
+    (times, places)
 }
 
 #[cfg(test)]
@@ -111,15 +109,11 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_counting_from_wherever_it_was(mut times in prop::collection::vec(0i64..3000, 0..3000), asked in prop::collection::vec((prop_oneof![4 => 0i64..50, 1 => -10i64..3010], any::<bool>()), 1..50)) {
+        fn many_are_found_like_one(mut times in prop::collection::vec(prop_oneof![3 => 0i64..3000, 1 => any::<i64>()], 0..2000), asked in prop::collection::vec(prop_oneof![3 => -10i64..3010, 1 => any::<i64>()], 0..50)) {
             times.sort_unstable();
             let blocks = BlockTimes::new(times.len(), |i| times[i]);
-            let mut finger = Finger::default();
-            let mut time = 0;
-            for (by, on) in asked {
-                time = if on { time + by } else { by };
-                prop_assert_eq!(blocks.seek(&mut finger, time, times.len(), |i| times[i]), times.partition_point(|&t| t < time));
-            }
+            let each: Vec<usize> = asked.iter().map(|&time| times.partition_point(|&t| t < time)).collect();
+            prop_assert_eq!(blocks.before_each(&asked, times.len(), |i| times[i]), each);
         }
     }
 }
