@@ -27,24 +27,26 @@ impl<'a> Palette<'a> {
         Palette { theme, coloring, known: RefCell::default() }
     }
 
-    /// The colour of event `e` of `table`, which is the store's table number `index`, on the track `node`.
+    /// By which label of `table` event `e` has its colour, and the label's key; `None` where it has that of its track.
     #[must_use]
-    pub fn color(&self, table: &EventTable, index: u16, e: u32, node: &Node) -> Color {
+    pub fn key(&self, table: &EventTable, e: u32) -> Option<(LabelKind, u32)> {
         let kinds: &[LabelKind] = match self.coloring {
-            Coloring::Engine => return self.engine(table, node),
+            Coloring::Engine => &[],
             Coloring::Operator | Coloring::Layer => &[LabelKind::Operator, LabelKind::Queue, LabelKind::Name],
             Coloring::Opcode => &[LabelKind::Name],
             Coloring::SourceLine => &[LabelKind::SourceLine, LabelKind::Queue, LabelKind::Name],
         };
-        for &kind in kinds {
-            let Some(labels) = table.label(kind) else { continue };
-            let key = labels.key(e as usize);
-            if key != 0 {
-                let mut known = self.known.borrow_mut();
-                return *known.entry((index, kind, key)).or_insert_with(|| self.of(kind, labels.at(e as usize)));
-            }
-        }
-        self.engine(table, node)
+        let keys = kinds.iter().filter_map(|&kind| Some((kind, table.label(kind)?.key(e as usize))));
+        keys.into_iter().find(|&(_, key)| key != 0)
+    }
+
+    /// The colour of an event with this [`Palette::key`] of `table`, which is the store's table number `index`, on the
+    /// track `node`.
+    #[must_use]
+    pub fn color(&self, table: &EventTable, index: u16, key: Option<(LabelKind, u32)>, node: &Node) -> Color {
+        let Some((kind, key)) = key else { return self.engine(table, node) };
+        let text = || table.label(kind).and_then(|labels| labels.entries.get(key as usize)).map_or("", String::as_str);
+        *self.known.borrow_mut().entry((index, kind, key)).or_insert_with(|| self.of(kind, text()))
     }
 
     fn of(&self, kind: LabelKind, text: &str) -> Color {

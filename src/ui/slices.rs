@@ -28,11 +28,14 @@ enum Column {
 }
 
 /// A run of columns that show the same.
-struct Run {
+pub(super) struct Run {
+    column: Column,
     /// First and last entry of the row's cells.
     from: usize,
     to: usize,
     emphasis: Emphasis,
+    /// The colour of what works here.
+    fill: Color,
 }
 
 /// A row of events being drawn.
@@ -51,10 +54,10 @@ pub(super) struct Slices<'a> {
 }
 
 impl Slices<'_> {
-    /// Draws into the line `y`, from `x` on, one column per cell between the outer ones. `second`
-    /// is set for lines below the first of a tall row: they name the operator.
-    pub fn draw(&self, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
+    /// What the row shows, from left to right.
+    pub fn runs(&self) -> Vec<Run> {
         let columns: Vec<Column> = (0..self.cells.len()).map(|i| self.column(i)).collect();
+        let mut runs = Vec::new();
         let mut from = 0;
         while from < columns.len() {
             let (column, emphasis) = (columns[from], self.emphasis_at(from));
@@ -63,20 +66,41 @@ impl Slices<'_> {
             while joins && to + 1 < columns.len() && columns[to + 1] == column && self.emphasis_at(to + 1) == emphasis {
                 to += 1;
             }
-            let run = Run { from, to, emphasis };
-            match column {
-                Column::Idle => {}
-                Column::Many(e) => self.many(&run, e, x, y, buffer),
-                Column::Wait(e) => {
-                    let whole = Window::new(self.windows[from].start, self.windows[to].end);
-                    let cause = self.idle.and_then(|idle| idle.held(whole));
-                    let name = cause.map_or_else(|| self.table.event_name(e), |cause| self.cause(cause));
-                    self.wait(&run, name, x, y, second, buffer);
-                }
-                Column::Held(cause) => self.wait(&run, self.cause(cause), x, y, second, buffer),
-                Column::One(e) => self.one(&run, e, x, y, second, buffer),
+            if column != Column::Idle {
+                runs.push(Run { column, from, to, emphasis, fill: Color::Reset });
             }
             from = to + 1;
+        }
+        // The labels of all before any is looked up: they lie far apart in memory, and can be fetched at once.
+        let working = |run: &Run| match run.column {
+            Column::One(e) | Column::Many(e) => Some((e, self.palette.key(self.table, e))),
+            Column::Idle | Column::Wait(_) | Column::Held(_) => None,
+        };
+        let keys: Vec<_> = runs.iter().map(working).collect();
+        for (run, key) in runs.iter_mut().zip(keys) {
+            if let Some((e, key)) = key {
+                run.fill = self.fill(e, key, run.emphasis);
+            }
+        }
+        runs
+    }
+
+    /// Draws into the line `y`, from `x` on, one column per cell between the outer ones. `second`
+    /// is set for lines below the first of a tall row: they name the operator.
+    pub fn draw(&self, runs: &[Run], x: u16, y: u16, second: bool, buffer: &mut Buffer) {
+        for run in runs {
+            match run.column {
+                Column::Idle => {}
+                Column::Many(e) => self.many(run, e, x, y, buffer),
+                Column::Wait(e) => {
+                    let whole = Window::new(self.windows[run.from].start, self.windows[run.to].end);
+                    let cause = self.idle.and_then(|idle| idle.held(whole));
+                    let name = cause.map_or_else(|| self.table.event_name(e), |cause| self.cause(cause));
+                    self.wait(run, name, x, y, second, buffer);
+                }
+                Column::Held(cause) => self.wait(run, self.cause(cause), x, y, second, buffer),
+                Column::One(e) => self.one(run, e, x, y, second, buffer),
+            }
         }
     }
 
@@ -105,12 +129,12 @@ impl Slices<'_> {
     }
 
     /// The fill of an event's columns: what stands out has its own, and may dim all others.
-    fn fill(&self, e: u32, emphasis: Emphasis) -> Color {
+    fn fill(&self, e: u32, key: Option<(LabelKind, u32)>, emphasis: Emphasis) -> Color {
         let theme = self.timeline.theme;
         match self.palette.emphasis(emphasis) {
             Some(color) => color,
             None if self.timeline.dim_others || self.outside(e) => theme.faint,
-            None => self.palette.color(self.table, self.index, e, self.node),
+            None => self.palette.color(self.table, self.index, key, self.node),
         }
     }
 
@@ -165,7 +189,7 @@ impl Slices<'_> {
             None if cell.busy == 0 => glyphs.merged,
             None => glyphs.shades[((share * 3.0) as usize).min(2)],
         };
-        let style = Style::new().fg(self.fill(e, run.emphasis)).add_modifier(self.event_modifier(e, run.emphasis));
+        let style = Style::new().fg(run.fill).add_modifier(self.event_modifier(e, run.emphasis));
         self.put(run.from, x, y, shade, style, buffer);
     }
 
@@ -206,7 +230,7 @@ impl Slices<'_> {
 
     fn one(&self, run: &Run, e: u32, x: u16, y: u16, second: bool, buffer: &mut Buffer) {
         let (glyphs, theme) = (self.timeline.glyphs, self.timeline.theme);
-        let fill = self.fill(e, run.emphasis);
+        let fill = run.fill;
         let modifier = self.event_modifier(e, run.emphasis);
         let shape = self.shapes(run.emphasis);
         let flags = self.table.flags[e as usize];

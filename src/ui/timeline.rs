@@ -154,8 +154,9 @@ impl Timeline<'_> {
                 let (node, idle) = (line.node, line.idle);
                 let slices =
                     Slices { timeline: self, palette, table, index: *index, node, cells, windows, emphasis, idle };
+                let runs = slices.runs();
                 for below in 0..row.height {
-                    slices.draw(row.x, row.y + below, below > 0, buffer);
+                    slices.draw(&runs, row.x, row.y + below, below > 0, buffer);
                 }
             }
         }
