@@ -5,6 +5,17 @@ use arrow::buffer::ScalarBuffer;
 /// A node: an event row of one of the graph's tables. Rows of the first table come first, then those of the next.
 pub type Node = u32;
 
+/// Some edges `from[i] → to[i]` of kind `kinds[i]`; the lists are equally long.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges<'a> {
+    /// What must precede.
+    pub from: &'a [Node],
+    /// What it must precede.
+    pub to: &'a [Node],
+    /// Position of the kind in [`Graph::kinds`].
+    pub kinds: &'a [u8],
+}
+
 /// One direction of the graph.
 #[derive(Clone, Debug)]
 pub struct Adjacency {
@@ -17,27 +28,37 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
-    /// Sorts edges by `from`, keeping the order of equal ones.
-    fn build(nodes: usize, from: &[u32], to: &[u32], kinds: &[u8]) -> Adjacency {
+    /// Sorts the edges of all pieces by the first of their `ends`, keeping the order of equal ones.
+    fn build<'a>(
+        nodes: usize,
+        pieces: &[Edges<'a>],
+        ends: impl Fn(&Edges<'a>) -> (&'a [Node], &'a [Node]),
+    ) -> Adjacency {
         let mut offsets = vec![0u32; nodes + 1];
-        for &node in from {
-            offsets[node as usize + 1] += 1;
+        for piece in pieces {
+            for &node in ends(piece).0 {
+                offsets[node as usize + 1] += 1;
+            }
         }
         for i in 0..nodes {
             offsets[i + 1] += offsets[i];
         }
-        let mut targets = vec![0u32; from.len()];
-        let mut sorted_kinds = vec![0u8; from.len()];
+        let count = pieces.iter().map(|piece| piece.from.len()).sum();
+        let mut targets = vec![0u32; count];
+        let mut kinds = vec![0u8; count];
         // The offsets serve as cursors while filling and are shifted back afterwards.
-        for ((&node, &other), &kind) in from.iter().zip(to).zip(kinds) {
-            let slot = offsets[node as usize] as usize;
-            targets[slot] = other;
-            sorted_kinds[slot] = kind;
-            offsets[node as usize] += 1;
+        for piece in pieces {
+            let (from, to) = ends(piece);
+            for ((&node, &other), &kind) in from.iter().zip(to).zip(piece.kinds) {
+                let slot = offsets[node as usize] as usize;
+                targets[slot] = other;
+                kinds[slot] = kind;
+                offsets[node as usize] += 1;
+            }
         }
         offsets.copy_within(0..nodes, 1);
         offsets[0] = 0;
-        Adjacency { offsets: offsets.into(), targets: targets.into(), kinds: sorted_kinds.into() }
+        Adjacency { offsets: offsets.into(), targets: targets.into(), kinds: kinds.into() }
     }
 
     fn of(&self, node: Node) -> impl Iterator<Item = (Node, u8)> + '_ {
@@ -70,10 +91,16 @@ impl Graph {
         to: &[Node],
         edge_kinds: &[u8],
     ) -> Graph {
+        Graph::of_pieces(tables, kinds, &[Edges { from, to, kinds: edge_kinds }])
+    }
+
+    /// [`Graph::build`] of edges that were read in pieces.
+    #[must_use]
+    pub fn of_pieces(tables: Vec<(String, u32)>, kinds: Vec<String>, pieces: &[Edges]) -> Graph {
         let nodes = tables.iter().map(|(_, rows)| *rows as usize).sum();
         let (successors, predecessors) = rayon::join(
-            || Adjacency::build(nodes, from, to, edge_kinds),
-            || Adjacency::build(nodes, to, from, edge_kinds),
+            || Adjacency::build(nodes, pieces, |edges| (edges.from, edges.to)),
+            || Adjacency::build(nodes, pieces, |edges| (edges.to, edges.from)),
         );
         Graph { tables, kinds, successors, predecessors }
     }
@@ -140,7 +167,10 @@ mod tests {
             let to: Vec<u32> = edges.iter().map(|e| e.1).collect();
             let kinds: Vec<u8> = edges.iter().map(|e| e.2).collect();
             let tables = vec![("Instruction".to_string(), 20), ("DmaPacketAggregated".to_string(), 10)];
-            let graph = Graph::build(tables, vec!["a".into(), "b".into(), "c".into()], &from, &to, &kinds);
+            let names = vec!["a".into(), "b".into(), "c".into()];
+            let pieces = [0..from.len() / 3, from.len() / 3..from.len()];
+            let pieces = pieces.map(|p| Edges { from: &from[p.clone()], to: &to[p.clone()], kinds: &kinds[p] });
+            let graph = Graph::of_pieces(tables, names, &pieces);
             for node in 0..30 {
                 let next: Vec<_> = edges.iter().filter(|e| e.0 == node).map(|e| (e.1, e.2)).collect();
                 let before: Vec<_> = edges.iter().filter(|e| e.1 == node).map(|e| (e.0, e.2)).collect();

@@ -232,7 +232,8 @@ pub fn read(
     // Early chunks are shown before the rest is read: first a few, then all the others.
     let early = if partial.is_some() && jobs.len() > 8 { 4 } else { 0 };
     for round in [&jobs[..early], &jobs[early..]] {
-        let read = round.par_iter().filter_map(|&(first_row, file, span)| {
+        // One by one, so that no thread is left with many at the end.
+        let read = round.par_iter().with_max_len(1).filter_map(|&(first_row, file, span)| {
             if opening.cancelled() {
                 return None;
             }

@@ -77,6 +77,7 @@ pub fn read(
         table.parts.iter().flat_map(|(_, file)| file.spans(1 << 18).into_iter().map(move |s| (file, s))).collect();
     let pieces: Vec<BTreeMap<Option<i64>, Samples>> = spans
         .par_iter()
+        .with_max_len(1)
         .filter_map(|(file, span)| {
             if opening.cancelled() {
                 return None;
