@@ -1,5 +1,5 @@
-//! A frame of the timeline: all rows of a 200x60 screen over a million events, at three windows, built and drawn; with
-//! a plain scan of the same events as the yardstick.
+//! A frame of the timeline: all rows of a 200x60 screen over a million events, as it opens and with all groups unfolded,
+//! at four windows, built and drawn; with a plain scan of the same events as the yardstick.
 //!
 //! `NEURON_SCOPE_BENCH_EVENTS` sets another number of events.
 
@@ -159,19 +159,23 @@ fn viewport_benches(criterion: &mut Criterion) {
     let events = std::env::var("NEURON_SCOPE_BENCH_EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let store = profile(events);
     let tree = tree(&store, &TrackCache::default(), &TrackOptions::default(), &BTreeSet::new());
-    let shown: Vec<NodeId> = tree.unfolded(|_| false).into_iter().take(usize::from(SCREEN.height)).collect();
+    let lines = usize::from(SCREEN.height);
+    let folded: Vec<NodeId> = tree.unfolded(|node| node.folded).into_iter().take(lines).collect();
+    let unfolded: Vec<NodeId> = tree.unfolded(|_| false).into_iter().take(lines).collect();
     let theme = Theme::dark();
     let columns = SCREEN.width - labels::width(SCREEN.width);
     let whole = store.whole();
     let mut group = criterion.benchmark_group("viewport");
-    for (name, part) in [("full", 1), ("1 %", 100), ("0.01 %", 10_000)] {
+    for (name, part) in [("full", 1), ("10 %", 10), ("1 %", 100), ("0.01 %", 10_000)] {
         let long = whole.length() / part;
         let start = whole.start + (whole.length() as i64 - long as i64) / 2;
         let grid = Grid::fit(Window::new(start, end_of(start, long)), columns);
         let mut buffer = Buffer::empty(SCREEN);
-        group.bench_function(BenchmarkId::new("frame", name), |b| {
-            b.iter(|| frame(&store, &tree, &shown, grid, &theme, black_box(&mut buffer)));
-        });
+        for (layout, shown) in [("frame", &folded), ("frame, all unfolded", &unfolded)] {
+            group.bench_function(BenchmarkId::new(layout, name), |b| {
+                b.iter(|| frame(&store, &tree, shown, grid, &theme, black_box(&mut buffer)));
+            });
+        }
         let cells = viewport::cells(grid);
         let table = &store.events[0];
         let one = table.groups[0].sequence.first_event()..table.groups[1].sequence.first_event();

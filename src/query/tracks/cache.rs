@@ -309,16 +309,20 @@ impl Activity {
         let fine = cells.first().is_some_and(|c| c.length() < COARSE.saturating_mul(self.bucket));
         let share = |(active, cell): (f64, &Window)| (active / cell.length() as f64 / most) as f32;
         if fine && self.tracks.len() <= FEW {
-            let actives = |track: &Track| track.lane(store).map(|lane| lane.actives(cells));
-            let add = |mut sums: Vec<u64>, more: Vec<u64>| {
-                sums.iter_mut().zip(more).for_each(|(sum, active)| *sum += active);
-                sums
-            };
-            // In parallel, as no other row has as much to do.
-            let sums = self.tracks.par_iter().filter_map(actives).reduce(|| vec![0; cells.len()], add);
-            return sums.into_iter().map(|sum| sum as f64).zip(cells).map(share).collect();
+            return self.sums(store, cells).into_iter().map(|sum| sum as f64).zip(cells).map(share).collect();
         }
         self.active.integrals(cells).into_iter().zip(cells).map(share).collect()
+    }
+
+    /// How long the tracks are active in each of `cells`, added up.
+    pub(super) fn sums(&self, store: &Store, cells: &[Window]) -> Vec<u64> {
+        let actives = |track: &Track| track.lane(store).map(|lane| lane.actives(cells));
+        let add = |mut sums: Vec<u64>, more: Vec<u64>| {
+            sums.iter_mut().zip(more).for_each(|(sum, active)| *sum += active);
+            sums
+        };
+        // In parallel, as no other row of a frame has as much to do.
+        self.tracks.par_iter().filter_map(actives).reduce(|| vec![0; cells.len()], add)
     }
 
     /// The greatest share of the tracks that are ever active at once, above 0, as far as buckets tell: what a row of

@@ -226,6 +226,10 @@ proptest! {
         for (share, cell) in activity.shares(&store, &cells).iter().zip(&cells) {
             prop_assert!((f64::from(*share) - naive(cell)).abs() < 1e-6, "{share} is not {}", naive(cell));
         }
+        for (sum, cell) in activity.sums(&store, &cells).into_iter().zip(&cells) {
+            let share = sum as f64 / cell.length() as f64 / engines.len() as f64;
+            prop_assert!((share - naive(cell)).abs() < 1e-6, "{share} is not {}", naive(cell));
+        }
     }
 
     #[test]

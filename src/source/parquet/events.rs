@@ -2,16 +2,15 @@
 
 use std::sync::Mutex;
 
-use arrow::array::RecordBatch;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::file::{Span, TableFile};
 use super::files::Table;
+use super::keys::{PROCESS, TextColumns, floats_or_ints, group_keys, mark_classes, number_keys, pack};
 use super::steps::Steps;
-use crate::model::{Engine, end_of, length, queue};
+use crate::model::{end_of, length, queue};
 use crate::source::Opening;
-use crate::store::arrays::{Ints, column, floats, ints, texts};
+use crate::store::arrays::{Ints, column, ints};
 use crate::store::builder::{Chunk, Dictionary, TableInput};
 use crate::store::{GroupKey, Keys, LabelKind, Lengths, Measure, Problem, Times, flag};
 
@@ -34,10 +33,6 @@ pub enum Grouping {
     /// One group.
     Whole(&'static str),
 }
-
-/// The columns that [`Grouping::Process`] looks at.
-const PROCESS: [&str; 7] =
-    ["instance_id", "process_id", "trace_event_source", "framework_stream_id", "thread_id", "nc_idx", "pcore_idx"];
 
 /// How a table of events is read.
 #[derive(Clone, Debug)]
@@ -175,9 +170,9 @@ const KNOWN_WITHOUT_TRACK: [&str; 18] = [
 ];
 
 /// What several threads find out about a table while they read it.
-struct Shared<'a> {
-    spec: &'a Spec,
-    groups: Dictionary<GroupKey>,
+pub(super) struct Shared<'a> {
+    pub spec: &'a Spec,
+    pub groups: Dictionary<GroupKey>,
     labels: Vec<(LabelKind, Option<&'static str>, Dictionary<String>)>,
     measures: Vec<(Measure, &'static str, Dictionary<u64>)>,
     undated: Mutex<u64>,
@@ -345,14 +340,14 @@ fn read_chunk(
     if undated > 0 {
         *shared.undated.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += undated;
     }
-    mark_classes(&batch, &mut flags);
-    let groups = group_keys(&batch, rows, &dated, shared);
+    let text = TextColumns::of(&batch);
+    mark_classes(&text, &mut flags);
+    let groups = group_keys(&text, rows, &dated, shared);
     let labels = shared
         .labels
         .iter()
         .map(|(kind, name, dictionary)| {
-            let text = name.and_then(|n| column(&batch, n)).and_then(|c| texts(c.as_ref()));
-            let Some(text) = text else { return Keys::pack(&vec![0; rows], 1) };
+            let Some(text) = name.and_then(|n| text.get(n)) else { return Keys::pack(&vec![0; rows], 1) };
             let spelled = text.entries.iter().map(|t| match (kind, name) {
                 (LabelKind::Name, Some("queue_name")) => queue::base_name(t).to_string(),
                 (LabelKind::Track, _) => queue::without_core(t).to_string(),
@@ -402,152 +397,4 @@ impl Timing {
         };
         Some((start, end, end < start))
     }
-}
-
-fn pack(keys: &[u32]) -> Keys {
-    Keys::pack(keys, keys.iter().max().map_or(1, |&most| most as usize + 1))
-}
-
-fn floats_or_ints(array: &dyn arrow::array::Array) -> Option<Vec<u64>> {
-    if let Some(ints) = ints(array) {
-        return Some((0..array.len()).map(|i| ints.at(i).map_or(0, |v| u64::try_from(v).unwrap_or(0))).collect());
-    }
-    Some(floats(array)?.into_iter().map(|v| v.max(0.0) as u64).collect())
-}
-
-fn number_keys(values: &[u64], dictionary: &Dictionary<u64>) -> Vec<u32> {
-    let mut known: FxHashMap<u64, u32> = FxHashMap::default();
-    let mut distinct = Vec::new();
-    let mut last = (0, u32::MAX);
-    let local: Vec<u32> = values
-        .iter()
-        .map(|&value| {
-            if last.1 == u32::MAX || last.0 != value {
-                let key = *known.entry(value).or_insert_with(|| {
-                    distinct.push(value);
-                    distinct.len() as u32 - 1
-                });
-                last = (value, key);
-            }
-            last.1
-        })
-        .collect();
-    let global = dictionary.keys(distinct);
-    local.into_iter().map(|k| global[k as usize]).collect()
-}
-
-/// Marks waits, sequencer work and transposes, from opcode and tensor_instruction_type.
-fn mark_classes(batch: &RecordBatch, flags: &mut [u8]) {
-    let mut mark = |name: &str, flags_of: &dyn Fn(&str) -> u8| {
-        let Some(text) = column(batch, name).and_then(|c| texts(c.as_ref())) else { return };
-        let of_entry: Vec<u8> = text.entries.iter().map(|t| flags_of(t)).collect();
-        for (flags, key) in flags.iter_mut().zip(&text.keys) {
-            *flags |= key.map_or(0, |k| of_entry[k as usize]);
-        }
-    };
-    mark("opcode", &flag::of_opcode);
-    mark("tensor_instruction_type", &|t| if t.eq_ignore_ascii_case("TRANSPOSE") { flag::TRANSPOSE } else { 0 });
-}
-
-fn group_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared) -> Keys {
-    if shared.spec.grouping == Grouping::Process {
-        return process_keys(batch, rows, dated, shared);
-    }
-    let cores = column(batch, "pcore_idx").and_then(|c| ints(c.as_ref()));
-    let core = |row: usize| cores.as_ref().and_then(|c| c.at(row));
-    let text_of = |name: &str| column(batch, name).and_then(|c| texts(c.as_ref()));
-    // A number for what groups each row besides the core, and the name that it stands for.
-    let mut known: FxHashMap<(Option<i64>, Option<i64>), u32> = FxHashMap::default();
-    let mut keys_by = |of_row: &dyn Fn(usize) -> Option<i64>,
-                       name_of: &dyn Fn(Option<i64>) -> (Option<Engine>, String)| {
-        let mut last = ((None, None), 0);
-        let keys: Vec<u32> = (0..rows)
-            .map(|row| {
-                if !dated[row] {
-                    return 0;
-                }
-                let by = (core(row), of_row(row));
-                if last.1 == 0 || last.0 != by {
-                    let key = *known.entry(by).or_insert_with(|| {
-                        let (engine, name) = name_of(by.1);
-                        shared.groups.key(GroupKey { core: by.0, engine, name })
-                    });
-                    last = (by, key);
-                }
-                last.1
-            })
-            .collect();
-        pack(&keys)
-    };
-    match shared.spec.grouping {
-        Grouping::Process => Keys::pack(&vec![0; rows], 1),
-        Grouping::Whole(name) => {
-            let name = if name.is_empty() { &shared.spec.table } else { name };
-            keys_by(&|_| None, &|_| (None, name.to_string()))
-        }
-        Grouping::Numbered(prefix, column_name) => {
-            let numbers = column(batch, column_name).and_then(|c| ints(c.as_ref()));
-            let queues = text_of("queue_name");
-            let from_queue = |row: usize| {
-                let queues = queues.as_ref()?;
-                queue::engine_of(&queues.entries[queues.keys[row]? as usize])
-            };
-            let number = |row: usize| numbers.as_ref().and_then(|n| n.at(row)).or_else(|| from_queue(row));
-            keys_by(&number, &|n| (None, n.map_or(format!("{prefix}?"), |n| format!("{prefix}{n}"))))
-        }
-        Grouping::Engine(name) => {
-            let text = text_of(name);
-            let engine = |key: Option<i64>| match key.and_then(|k| text.as_ref()?.entries.get(k as usize)) {
-                Some(text) => {
-                    let engine = Engine::parse(text);
-                    (engine, engine.map_or_else(|| text.clone(), |e| e.name().to_string()))
-                }
-                None => (None, "engine not recorded".to_string()),
-            };
-            keys_by(&|row| text.as_ref()?.keys[row].map(i64::from), &engine)
-        }
-        Grouping::Queue(name) | Grouping::Text(_, name) => {
-            let text = text_of(name);
-            let prefix = if let Grouping::Text(prefix, _) = shared.spec.grouping { prefix } else { "" };
-            let named = |key: Option<i64>| {
-                let text = key.and_then(|k| text.as_ref()?.entries.get(k as usize)).map_or("", String::as_str);
-                let text =
-                    if matches!(shared.spec.grouping, Grouping::Queue(_)) { queue::base_name(text) } else { text };
-                let text = if text.is_empty() { "not recorded" } else { text };
-                (None, format!("{prefix}{text}"))
-            };
-            keys_by(&|row| text.as_ref()?.keys[row].map(i64::from), &named)
-        }
-    }
-}
-
-/// Groups of system events: instance, process, source, and what runs in it.
-fn process_keys(batch: &RecordBatch, rows: usize, dated: &[bool], shared: &Shared) -> Keys {
-    let columns = PROCESS.map(|name| column(batch, name).and_then(|c| texts(c.as_ref())));
-    let mut known: FxHashMap<[Option<u32>; 7], u32> = FxHashMap::default();
-    let keys: Vec<u32> = (0..rows)
-        .map(|row| {
-            if !dated[row] {
-                return 0;
-            }
-            let by = std::array::from_fn(|i| columns[i].as_ref().and_then(|c| c.keys[row]));
-            *known.entry(by).or_insert_with(|| {
-                let text = |i: usize| match (&columns[i], by[i]) {
-                    (Some(column), Some(key)) => Some(column.entries[key as usize].as_str()),
-                    _ => None,
-                };
-                let or = |i: usize| text(i).unwrap_or("?");
-                let within = match (text(2), text(3)) {
-                    (Some("framework"), Some(stream)) => format!("Stream:{stream}"),
-                    (Some("framework"), None) => format!("TID:{}", or(4)),
-                    (Some("neuron_rt"), _) => format!("NC:{}", or(5)),
-                    (Some("neuron_hw"), _) => format!("NC{}:{}", or(5), or(6)),
-                    _ => format!("TID:{}", or(4)),
-                };
-                let name = format!("{}/PID:{}/{}/{within}", or(0), or(1), or(2));
-                shared.groups.key(GroupKey { core: None, engine: None, name })
-            })
-        })
-        .collect();
-    pack(&keys)
 }

@@ -5,6 +5,7 @@ mod file;
 pub use file::io_message;
 pub mod files;
 mod flow;
+mod keys;
 mod records;
 mod rows;
 mod samples;

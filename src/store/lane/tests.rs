@@ -100,6 +100,29 @@ proptest! {
             prop_assert_eq!(cell.count as usize, events.iter().filter(inside).count());
             let here = |e: &&Plain| inside(e) || (e.start < window.end && end_of(e.start, e.length) > window.start);
             prop_assert_eq!(cell.event.is_some(), events.iter().any(|e| here(&e)));
+            // Of those that start here the longest, if the one from before that goes on longest does not show more.
+            let end = |e: &Plain| end_of(e.start, e.length);
+            let mut order: Vec<&Plain> = events.iter().filter(|e| !e.wait).collect();
+            order.sort_by_key(|e| e.start);
+            let (mut begun, mut longest): (Option<&Plain>, Option<&Plain>) = (None, None);
+            for e in order {
+                if e.start < window.start && begun.is_none_or(|b| end(e) > end(b)) {
+                    begun = Some(e);
+                }
+                if inside(&e) && longest.is_none_or(|l| e.length > l.length) {
+                    longest = Some(e);
+                }
+            }
+            let begun = begun.filter(|e| end(e) > window.start);
+            let part = |e: &Plain| length(e.start.max(window.start), end(e).min(window.end));
+            let expected = match (begun, longest) {
+                (Some(a), Some(b)) => Some(if part(b) > part(a) { b } else { a }),
+                (a, b) => a.or(b),
+            };
+            if let (Some(expected), Some(e)) = (expected, cell.event) {
+                let shown = (table.start(e), table.end(e), table.is_work(e));
+                prop_assert_eq!(shown, (expected.start, end(expected), true));
+            }
             if let Some(e) = cell.event {
                 let event = &events[table.rows[e as usize] as usize];
                 prop_assert!(here(&event));
