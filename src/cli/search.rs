@@ -10,10 +10,11 @@ use super::info::gather;
 use super::program::ProgramArg;
 use super::{FAILED, UNUSABLE, complain, complain_of, json_line, print};
 use crate::model::format::format_count;
+use crate::model::length;
 use crate::model::time::{format_duration, format_time};
 use crate::query::event::{describe, event_json};
 use crate::query::search::{Catalog, Category, Matches, Options, Query, QueryError, TextCache};
-use crate::store::{Problem, Store};
+use crate::store::{EventRef, Problem, Store};
 use crate::term::text::escape;
 
 /// Arguments of `search`.
@@ -40,6 +41,9 @@ pub struct Args {
     /// Print at most so many matches
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: usize,
+    /// The longest first, instead of in order of time
+    #[arg(long)]
+    pub longest: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -99,8 +103,8 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
         return UNUSABLE;
     }
     let answer = match args.json {
-        true => to_json(&found, args.limit, args.fields).map(|json| json_line(&json)),
-        false => Ok(to_text(&found, args.limit)),
+        true => to_json(&found, args.limit, args.longest, args.fields).map(|json| json_line(&json)),
+        false => Ok(to_text(&found, args.limit, args.longest)),
     };
     match answer.as_deref().map(print) {
         Ok(0) if found.iter().all(|(_, matches)| matches.total() == 0) => FAILED,
@@ -133,14 +137,29 @@ pub fn pointed(query: &str, fault: &QueryError) -> String {
     format!("{fault}\n  {query}\n  {}{}", " ".repeat(fault.column), "^".repeat(fault.length.max(1)))
 }
 
+/// The first matches in order of time, or the longest ones.
+fn shown(store: &Store, matches: &Matches, limit: usize, longest: bool) -> Vec<EventRef> {
+    if !longest {
+        return matches.page(store, 0, limit);
+    }
+    let mut events = matches.page(store, 0, usize::MAX);
+    // Of equally long ones the first comes first.
+    events.sort_by_key(|event| {
+        let table = store.table_of(*event);
+        std::cmp::Reverse(length(table.start(event.event), table.end(event.event)))
+    });
+    events.truncate(limit);
+    events
+}
+
 /// The JSON of CLI.md; with several profiles, each event says which it is of.
 ///
 /// # Errors
 /// An event's row cannot be read.
-pub fn to_json(found: &[(&Store, Matches)], limit: usize, fields: bool) -> Result<Value, Problem> {
+pub fn to_json(found: &[(&Store, Matches)], limit: usize, longest: bool, fields: bool) -> Result<Value, Problem> {
     let mut events = Vec::new();
     for (store, matches) in found {
-        for event in matches.page(store, 0, limit - events.len()) {
+        for event in shown(store, matches, limit - events.len(), longest) {
             let mut event = event_json(store, event, fields)?;
             if found.len() > 1 {
                 event.insert("profile".into(), json!(store.info.name));
@@ -154,7 +173,7 @@ pub fn to_json(found: &[(&Store, Matches)], limit: usize, fields: bool) -> Resul
 
 /// The same for people.
 #[must_use]
-pub fn to_text(found: &[(&Store, Matches)], limit: usize) -> String {
+pub fn to_text(found: &[(&Store, Matches)], limit: usize, longest: bool) -> String {
     let mut out = String::new();
     let mut left = limit;
     for (store, matches) in found {
@@ -164,7 +183,7 @@ pub fn to_text(found: &[(&Store, Matches)], limit: usize) -> String {
             1 => writeln!(out, "{name}1 match"),
             total => writeln!(out, "{name}{} matches", format_count(total)),
         };
-        let page = matches.page(store, 0, left);
+        let page = shown(store, matches, left, longest);
         left -= page.len();
         let rows: Vec<[String; 5]> = page
             .iter()

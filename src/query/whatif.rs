@@ -92,9 +92,16 @@ impl Asking<'_> {
         let usual = self.usual_lags(&order, cancel)?;
         let lengths = self.usual_lengths();
         let factors: FxHashMap<Actor, f64> = picked.iter().map(|a| (*a, share)).collect();
-        let recorded = extent(order.iter().map(|a| self.span(*a)))?;
-        let replayed = self.replay(&order, (&usual, &lengths), &FxHashMap::default(), cancel)?;
-        let changed = self.replay(&order, (&usual, &lengths), &factors, cancel)?;
+        // What a capture holds of before and after the execution takes part, but is not what the run took.
+        let whole = self.store.whole();
+        let inside = |(start, end): (Nanos, Nanos)| start < whole.end && end > whole.start;
+        let measured: Vec<Actor> = order.iter().copied().filter(|a| inside(self.span(*a))).collect();
+        let recorded = extent(measured.iter().map(|a| self.span(*a)))?;
+        let replay = |factors: &FxHashMap<Actor, f64>| {
+            let times = self.replay(&order, (&usual, &lengths), factors, cancel)?;
+            extent(measured.iter().filter_map(|a| times.of(*a)))
+        };
+        let (replayed, changed) = (replay(&FxHashMap::default())?, replay(&factors)?);
         let scale = changed as f64 / replayed.max(1) as f64;
         Some(Estimate {
             recorded,
@@ -199,14 +206,14 @@ impl Asking<'_> {
         (until > start && until <= end && length(until, end) <= TOLERANCE).then_some(ahead)
     }
 
-    /// From the first start to the last end of a replay.
+    /// When everything starts and ends with the `factors` on how long some of it takes.
     fn replay(
         &self,
         order: &[Actor],
         (usual, lengths): (&Usual, &Lengths),
         factors: &FxHashMap<Actor, f64>,
         cancel: &AtomicBool,
-    ) -> Option<u64> {
+    ) -> Option<Times> {
         let mut times = Times {
             instructions: (0..self.events.len() as u32).map(|e| (self.events.start(e), self.events.end(e))).collect(),
             transfers: self.index.transfers.list.iter().map(|t| (t.start, t.end)).collect(),
@@ -250,7 +257,7 @@ impl Asking<'_> {
                 Actor::Other(_) => drop(times.others.insert(actor, now)),
             }
         }
-        extent(times.instructions.into_iter().chain(times.transfers))
+        Some(times)
     }
 
     /// How long a wait takes when it starts at `start_now`: until what let it go, and as long after that as recorded.

@@ -119,3 +119,19 @@ fn completions_and_the_manual_are_complete() {
         assert!(page.contains(&format!("\\-\\-{option}")), "{option}");
     }
 }
+
+#[test]
+fn the_longest_matches_come_first_where_asked() {
+    let search = |more: &[&str]| {
+        let output = run(&[&["search", demo(), "table:Instruction", "--json"], more].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let matches = json["matches"].as_array().unwrap().clone();
+        matches.iter().map(|event| event["duration_ns"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let longest = search(&["--longest", "--limit", "20"]);
+    let all = search(&["--limit", "1000000"]);
+    let mut sorted = all.clone();
+    sorted.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
+    assert_eq!(longest[..], sorted[..20]);
+    assert_ne!(search(&["--limit", "20"]), longest, "the first in time");
+}

@@ -39,7 +39,7 @@ fn compare(path: &Path, store: &Store, search: &Value) {
     };
     let at = format!("{}: {query}", path.display());
     let matches = find(store, &query, Options::default()).unwrap_or_else(|fault| panic!("{at}: {fault}"));
-    let json = to_json(&[(store, matches)], 5, false).unwrap();
+    let json = to_json(&[(store, matches)], 5, false, false).unwrap();
     assert_eq!(json["total"], search["count"], "{at}");
     let ids: Vec<&Value> = json["matches"].as_array().unwrap().iter().map(|event| &event["id"]).collect();
     assert_eq!(ids, search["first_ids"].as_array().unwrap().iter().collect::<Vec<_>>(), "{at}");
