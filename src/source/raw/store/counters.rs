@@ -4,38 +4,34 @@ use std::collections::BTreeMap;
 
 use super::semaphore_track;
 use crate::source::parquet::value_columns;
-use crate::source::raw::{RawCapture, RawThroughput};
+use crate::source::raw::{RawCapture, RawSbufUsage, RawThroughput};
 use crate::store::counter::Numbers;
 use crate::store::{Counter, CounterKey, Times};
-
-/// Samples by core and, within the table, by column.
-type Samples<'a> = BTreeMap<(u16, &'a str), Vec<(i64, f64)>>;
 
 /// All counters.
 pub(super) fn all(capture: &RawCapture) -> Vec<Counter> {
     let mut found = vec![];
     found.extend(throughput("DmaUsage", &capture.dma_usage));
     found.extend(throughput("HbmUsage", &capture.hbm_usage));
-    let mut samples = Samples::new();
-    for row in &capture.pending_dma {
-        push(&mut samples, row.pcore_idx, "value", row.timestamp, f64::from(row.value));
+    found.extend(curves("PendingDma", "value", capture.pending_dma.iter(), |row| {
+        (row.pcore_idx, row.timestamp, f64::from(row.value))
+    }));
+    for (at, column) in value_columns("SbufUsage").iter().enumerate() {
+        // The mean, then the partitions that are told.
+        let share = |row: &RawSbufUsage| match at.checked_sub(1) {
+            None => Some(row.avg_util),
+            Some(partition) => row.partition_util.get(partition).copied(),
+        };
+        found.extend(curves("SbufUsage", column, capture.sbuf_usage.iter(), |row| {
+            (row.pcore_idx, row.timestamp, 100.0 * share(row).unwrap_or(f64::NAN))
+        }));
     }
-    found.extend(counters("PendingDma", std::mem::take(&mut samples)));
-    for row in &capture.sbuf_usage {
-        let shares = std::iter::once(row.avg_util).chain(row.partition_util);
-        for (column, share) in value_columns("SbufUsage").iter().zip(shares) {
-            push(&mut samples, row.pcore_idx, column, row.timestamp, 100.0 * share);
-        }
+    for (at, column) in value_columns("PsumUsage").iter().enumerate() {
+        let percent = |banks: u8| at.checked_sub(1).map_or(banks_percent(banks), |bank| bank_percent(banks, bank));
+        found.extend(curves("PsumUsage", column, capture.psum_usage.iter(), |row| {
+            (row.pcore_idx, row.timestamp, percent(row.banks))
+        }));
     }
-    found.extend(counters("SbufUsage", std::mem::take(&mut samples)));
-    for row in &capture.psum_usage {
-        let percents =
-            std::iter::once(banks_percent(row.banks)).chain((0..8).map(|bank| bank_percent(row.banks, bank)));
-        for (column, percent) in value_columns("PsumUsage").iter().zip(percents) {
-            push(&mut samples, row.pcore_idx, column, row.timestamp, percent);
-        }
-    }
-    found.extend(counters("PsumUsage", samples));
     found.extend(throttle_limits(capture));
     found.extend(semaphores(capture));
     found
@@ -51,12 +47,19 @@ pub(super) fn bank_percent(banks: u8, bank: usize) -> f64 {
     if banks >> bank & 1 != 0 { 100.0 } else { 0.0 }
 }
 
-fn push<'a>(samples: &mut Samples<'a>, core: u16, column: &'a str, time: i64, value: f64) {
-    samples.entry((core, column)).or_default().push((time, value));
-}
-
-fn counters(table: &str, samples: Samples<'_>) -> impl Iterator<Item = Counter> {
-    samples.into_iter().map(move |((core, column), samples)| counter(table, column, core, samples))
+/// A column of a table as a counter per core: `of` gives core, time and value of a row.
+fn curves<'a, T: 'a>(
+    table: &str,
+    column: &str,
+    rows: impl Iterator<Item = &'a T>,
+    of: impl Fn(&T) -> (u16, i64, f64),
+) -> Vec<Counter> {
+    let mut samples: BTreeMap<u16, Vec<(i64, f64)>> = BTreeMap::new();
+    for row in rows {
+        let (core, time, value) = of(row);
+        samples.entry(core).or_default().push((time, value));
+    }
+    samples.into_iter().map(|(core, samples)| counter(table, column, core, samples)).collect()
 }
 
 /// A counter of samples in order of time.
@@ -67,12 +70,12 @@ fn counter(table: &str, column: &str, core: u16, samples: Vec<(i64, f64)>) -> Co
 }
 
 fn throughput(table: &str, rows: &[RawThroughput]) -> Vec<Counter> {
-    let mut samples = Samples::new();
-    for row in rows {
-        push(&mut samples, row.pcore_idx, "current_throughput", row.timestamp, row.current_throughput);
-        push(&mut samples, row.pcore_idx, "total_transfer_bytes", row.timestamp, row.total_transfer_bytes as f64);
-    }
-    counters(table, samples).collect()
+    let current =
+        curves(table, "current_throughput", rows.iter(), |row| (row.pcore_idx, row.timestamp, row.current_throughput));
+    let total = curves(table, "total_transfer_bytes", rows.iter(), |row| {
+        (row.pcore_idx, row.timestamp, row.total_transfer_bytes as f64)
+    });
+    current.into_iter().chain(total).collect()
 }
 
 /// What share of its clock the Tensor Engine may use: 100 where no record says otherwise. A state lasts to the next one.

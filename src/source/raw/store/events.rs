@@ -49,6 +49,7 @@ fn flag_outside(outside: bool) -> u8 {
 }
 
 /// One row: keys into the dictionaries that the table comes with.
+#[derive(Clone, Copy)]
 struct Row<const LABELS: usize, const MEASURES: usize> {
     times: Times,
     flags: u8,
@@ -66,28 +67,34 @@ struct Parts<const LABELS: usize, const MEASURES: usize> {
 }
 
 impl<const LABELS: usize, const MEASURES: usize> Parts<LABELS, MEASURES> {
-    /// The table. Its range is that of the rows within the measured execution, where there are any.
-    fn table(self, name: &str, rows: &[Row<LABELS, MEASURES>]) -> TableInput {
-        let span = |row: &Row<LABELS, MEASURES>| {
-            let start = row.times.start_ts();
-            (start, start.saturating_add_unsigned(row.times.duration_ns()))
-        };
-        let all = |keep: u8| {
-            let spans = rows.iter().filter(|row| row.flags & flag::OUTSIDE == keep).map(span);
-            spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-        };
-        let keys = |entries: usize, key: &dyn Fn(&Row<LABELS, MEASURES>) -> u32| {
-            Keys::pack(&rows.iter().map(key).collect::<Vec<_>>(), entries)
-        };
+    /// The table of so many rows, each made as often as there are columns, which takes less time than room for all of them
+    /// would. Its range is that of the rows within the measured execution, where there are any.
+    fn table(self, name: &str, count: usize, row: impl Fn(usize) -> Row<LABELS, MEASURES>) -> TableInput {
+        let rows = || (0..count).map(&row);
+        let (mut first, mut last, mut longest) = (i64::MAX, i64::MIN, 0);
+        let mut ranges: [Option<(i64, i64)>; 2] = [None; 2];
+        for row in rows() {
+            let (start, length) = (row.times.start_ts(), row.times.duration_ns());
+            let end = start.saturating_add_unsigned(length);
+            (first, last, longest) = (first.min(start), last.max(start), length.max(longest));
+            let range = &mut ranges[usize::from(row.flags & flag::OUTSIDE != 0)];
+            *range = Some(range.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
+        }
+        let lengths = || rows().map(|row| row.times.duration_ns());
+        let keys =
+            |entries: usize, key: &dyn Fn(Row<LABELS, MEASURES>) -> u32| Keys::fill(entries, count, rows().map(key));
         let chunk = Chunk {
             first_row: 0,
-            starts: crate::store::Times::pack(rows.iter().map(|row| row.times.start_ts()).collect()),
-            lengths: Lengths::pack(rows.iter().map(|row| row.times.duration_ns()).collect()),
-            flags: rows.iter().map(|row| row.flags).collect::<ScalarBuffer<u8>>(),
+            starts: crate::store::Times::fill(first, last, count, rows().map(|row| row.times.start_ts())),
+            lengths: match u32::try_from(longest) {
+                Ok(_) => Lengths::Narrow(lengths().map(|length| length as u32).collect()),
+                Err(_) => Lengths::Wide(lengths().collect()),
+            },
+            flags: rows().map(|row| row.flags).collect::<ScalarBuffer<u8>>(),
             groups: keys(self.groups.entries.len(), &|row| row.group),
             labels: (0..LABELS).map(|i| keys(self.labels[i].1.entries.len(), &|row| row.labels[i])).collect(),
             measures: (0..MEASURES).map(|i| keys(self.measures[i].1.entries.len(), &|row| row.measures[i])).collect(),
-            range: all(0).or_else(|| all(flag::OUTSIDE)),
+            range: ranges[0].or(ranges[1]),
         };
         TableInput {
             name: name.to_owned(),
@@ -120,15 +127,11 @@ pub(super) fn instructions(capture: &RawCapture) -> TableInput {
         keep_row_map: true,
     };
     let of_words: Vec<WordKeys> = capture.words.iter().map(|word| word_keys(word, &mut parts)).collect();
-    let rows: Vec<_> = capture
-        .instructions
-        .iter()
-        .map(|row| {
-            let WordKeys { flags, group, labels, measures } = of_words[row.word as usize];
-            Row { times: row.times, flags: flags | flag_outside(row.outside), group, labels, measures }
-        })
-        .collect();
-    parts.table("Instruction", &rows)
+    parts.table("Instruction", capture.instructions.len(), |index| {
+        let row = &capture.instructions[index];
+        let WordKeys { flags, group, labels, measures } = of_words[row.word as usize];
+        Row { times: row.times, flags: flags | flag_outside(row.outside), group, labels, measures }
+    })
 }
 
 fn word_keys(word: &RawWord, parts: &mut Parts<4, 2>) -> WordKeys {
@@ -177,16 +180,15 @@ pub(super) fn packets(capture: &RawCapture) -> TableInput {
             (group, [parts.labels[0].1.key(queue(ring)), parts.labels[1].1.key(ring.queue_name())])
         })
         .collect();
-    let rows: Vec<_> = capture
-        .dma_packets
-        .iter()
-        .map(|packet| {
-            let (group, labels) = of_rings[packet.ring as usize];
-            let measures = [parts.measures[0].1.key(u64::from(packet.transfer_bytes))];
-            Row { times: packet.times, flags: flag_outside(packet.outside), group, labels, measures }
-        })
-        .collect();
-    parts.table("DmaPacket", &rows)
+    let bytes = &mut parts.measures[0].1;
+    let sizes: Vec<u32> =
+        capture.dma_packets.iter().map(|packet| bytes.key(u64::from(packet.transfer_bytes))).collect();
+    parts.table("DmaPacket", capture.dma_packets.len(), |index| {
+        let packet = &capture.dma_packets[index];
+        let (group, labels) = of_rings[packet.ring as usize];
+        let flags = flag_outside(packet.outside);
+        Row { times: packet.times, flags, group, labels, measures: [sizes[index]] }
+    })
 }
 
 /// The transfers that packets add up to.
@@ -205,7 +207,7 @@ pub(super) fn transfers(capture: &RawCapture) -> TableInput {
             Row { times: transfer.times, flags: flag_outside(transfer.outside), group, labels, measures }
         })
         .collect();
-    parts.table("DmaPacketAggregated", &rows)
+    parts.table("DmaPacketAggregated", rows.len(), |index| rows[index])
 }
 
 /// A table of which rows have a group and a name and nothing else: `of` gives times, flags, core, group and name.
@@ -223,15 +225,28 @@ fn plain<'a, T>(
         })
         .collect();
     let parts = Parts { groups, labels: [(LabelKind::Name, names)], measures: [], keep_row_map: false };
-    parts.table(table, &rows)
+    parts.table(table, rows.len(), |index| rows[index])
 }
 
 /// What became of semaphores and events; one track each.
 pub(super) fn semaphores(capture: &RawCapture) -> TableInput {
-    plain("SemaphoreUpdate", capture.semaphores.iter(), |row| {
+    let mut parts = Parts { groups: groups(), labels: [(LabelKind::Name, texts())], measures: [], keep_row_map: false };
+    // There are few of them, and many updates.
+    let (mut tracks, mut names) = (FxHashMap::default(), FxHashMap::default());
+    let keys: Vec<(u32, u32)> = capture
+        .semaphores
+        .iter()
+        .map(|row| {
+            let of_track = || parts.groups.key(group(row.pcore_idx, super::semaphore_track(capture, row)));
+            let track = *tracks.entry((row.pcore_idx, row.is_event, row.id)).or_insert_with(of_track);
+            let of_name = || parts.labels[0].1.key(row.update_operation_type().into_owned());
+            (track, *names.entry(row.operation).or_insert_with(of_name))
+        })
+        .collect();
+    parts.table("SemaphoreUpdate", capture.semaphores.len(), |index| {
+        let (row, (group, name)) = (&capture.semaphores[index], keys[index]);
         let times = Times { start_ps: row.time_ps, end_ps: row.time_ps };
-        let flags = flag::INSTANT | flag_outside(row.outside);
-        (times, flags, row.pcore_idx, super::semaphore_track(capture, row), row.update_operation_type())
+        Row { times, flags: flag::INSTANT | flag_outside(row.outside), group, labels: [name], measures: [] }
     })
 }
 

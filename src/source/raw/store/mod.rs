@@ -11,11 +11,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::rows::Node;
-use super::{EdgeKind, Merged, RawCapture, RawSemaphoreUpdate};
+use super::{EdgeKind, Merged, RawCapture, RawSemaphoreUpdate, WORTH_SPLITTING};
 use crate::source::capture::names;
 use crate::source::neff::Neff;
 use crate::source::ntff::Ntff;
 use crate::source::{Found, OpenEvent, Opening, Progress};
+use crate::store::builder::TableInput;
 use crate::store::{Builder, Datum, Graph, Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 use columns::TABLES;
 use rows::{LaterRows, RawRows};
@@ -142,18 +143,20 @@ fn assemble(found: &Found, capture: RawCapture, problems: Vec<Problem>) -> Store
     builder.problems = problems;
     let filled = TABLES.iter().map(|table| (table, (table.rows)(&capture) as u64)).filter(|(_, rows)| *rows > 0);
     builder.tables = filled.map(|(table, rows)| TableInfo { name: table.name.into(), rows }).collect();
-    builder.events(events::instructions(&capture));
-    builder.events(events::packets(&capture));
-    builder.events(events::transfers(&capture));
-    builder.events(events::semaphores(&capture));
-    builder.events(events::throttles(&capture));
-    builder.events(events::gaps(&capture));
+    let tables: [fn(&RawCapture) -> TableInput; 6] =
+        [events::instructions, events::packets, events::transfers, events::semaphores, events::throttles, events::gaps];
+    let counters = || counters::all(&capture);
+    let made = || tables.iter().map(|table| table(&capture)).collect::<Vec<_>>();
+    let rows: usize = capture.instructions.len().saturating_add(capture.dma_packets.len());
+    // Waking another thread takes longer than a small capture does.
+    let (made, counters) = if rows < WORTH_SPLITTING { (made(), counters()) } else { rayon::join(made, counters) };
+    made.into_iter().for_each(|table| builder.events(table));
+    builder.counters = counters;
     // A single one is the whole profile.
     if capture.cores.iter().any(|core| core.executions.len() > 1) {
         builder.events(events::executions(&capture));
     }
     builder.events.retain(|table| !table.is_empty());
-    builder.counters = counters::all(&capture);
     builder.graph = graph(&capture);
     builder.records = rows::records(&capture);
     builder.records.extend(warnings(found, &capture));
