@@ -93,6 +93,13 @@ impl Survey {
             let message = finding.message();
             return about(&finding.path, message);
         }
+        let inside = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let misnamed = std::iter::once(path.to_path_buf()).chain(inside).filter(|path| path.is_dir());
+        let kind = |path: &PathBuf| FileKind::of(&file_name(path));
+        if let Some((path, kind)) = misnamed.into_iter().find_map(|path| kind(&path).map(|kind| (path, kind))) {
+            let words = kind.words();
+            return about(&path, format!("is a directory, though it is named as a {words} is; name the file"));
+        }
         about(
             path,
             "holds no profile. Looked for: a directory with Parquet tables (Instruction.parquet, DmaPacket.parquet, \

@@ -268,6 +268,12 @@ fn odd_files_and_links_are_said_to_be_what_they_are() {
     let device = run(home.path(), &["render", "/dev/null"], None);
     assert_eq!(device.status.code(), Some(2));
     assert!(text(&device.stderr).contains("neither a file nor a directory"), "{}", text(&device.stderr));
+    let named = Tree::new().with("x.ntff/readme", "x");
+    for path in [named.at(""), named.at("x.ntff")] {
+        let output = run(home.path(), &["render", path.to_str().unwrap()], None);
+        let said = text(&output.stderr);
+        assert!(said.contains("is a directory, though it is named as a device trace"), "{said}");
+    }
     let tree = Tree::new();
     std::os::unix::fs::symlink("/nowhere/x.ntff", tree.at("x.ntff")).unwrap();
     let dangling = run(home.path(), &["render", tree.path().to_str().unwrap()], None);

@@ -6,9 +6,10 @@
 //! pointers, do not; nor does a partial sum between two steps of its accumulation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::RawCapture;
-use super::rows::{RawPsumUsage, RawSbufUsage, Times, nanoseconds};
+use super::rows::{RawInstruction, RawPsumUsage, RawSbufUsage, Times, nanoseconds};
 use crate::source::neff::isa::Space;
 
 /// Partitions of a core.
@@ -16,82 +17,104 @@ const PARTITIONS: u16 = 128;
 /// Bytes of a PSUM bank.
 const BANK: u32 = 2048;
 
-/// An access at a time.
-struct Timed {
-    times: Times,
-    partitions: std::ops::Range<u16>,
-    range: std::ops::Range<u32>,
+/// What an instruction word reads or writes.
+struct Region {
+    partitions: Range<u16>,
+    range: Range<u32>,
     write: bool,
+}
+
+/// The accesses of one core to one memory, in order. There are many of them, and few regions.
+struct Accesses<'a> {
+    instructions: &'a [RawInstruction],
+    regions: &'a [Region],
+    /// Which instruction accesses which region.
+    made: Vec<(u32, u32)>,
+}
+
+impl Accesses<'_> {
+    /// Ranges of partitions within which all accesses are the same.
+    fn bands(&self) -> Vec<Range<u16>> {
+        let mut used = vec![false; self.regions.len()];
+        self.made.iter().for_each(|(_, region)| used[*region as usize] = true);
+        let used = self.regions.iter().zip(used).filter(|(_, used)| *used);
+        let cuts: BTreeSet<u16> =
+            used.flat_map(|(region, _)| [region.partitions.start, region.partitions.end]).collect();
+        let cuts: Vec<_> = cuts.into_iter().collect();
+        cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+    }
+
+    /// Those to all of some partitions.
+    fn within(&self, band: &Range<u16>) -> impl Iterator<Item = (Times, &Region)> {
+        let all = self.made.iter().map(|(at, region)| (*at, &self.regions[*region as usize]));
+        let own = all.filter(|(_, region)| region.partitions.start <= band.start && band.end <= region.partitions.end);
+        own.map(|(at, region)| (self.instructions[at as usize].times, region))
+    }
 }
 
 /// Bytes that are live for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Life {
-    range: std::ops::Range<u32>,
+    range: Range<u32>,
     times: Times,
 }
 
 /// Both tables. `partition_bytes` is the size of a state buffer partition.
 pub(super) fn tables(capture: &RawCapture, partition_bytes: u32) -> (Vec<RawSbufUsage>, Vec<RawPsumUsage>) {
-    let (sbuf, psum) = accesses(capture);
-    let sbuf = sbuf.iter().zip(0..).flat_map(|(list, core)| sbuf_usage(list, core, partition_bytes));
-    let psum = psum.iter().zip(0..).flat_map(|(list, core)| psum_usage(list, core));
-    (sbuf.collect(), psum.collect())
-}
-
-/// The accesses of each core to the state buffer and to PSUM, in order.
-fn accesses(capture: &RawCapture) -> (Vec<Vec<Timed>>, Vec<Vec<Timed>>) {
-    let none = || capture.cores.iter().map(|_| vec![]).collect();
-    let (mut sbuf, mut psum): (Vec<Vec<Timed>>, Vec<Vec<Timed>>) = (none(), none());
-    for row in capture.instructions.iter().filter(|row| !row.outside) {
-        let word = &capture.words[row.word as usize];
-        // What an instruction overwrites, it read before.
-        for write in [false, true] {
-            let own = word.accesses.iter().filter(|access| !access.pointer && access.write == write);
-            for access in own.filter(|access| !access.range.is_empty()) {
-                let space = match access.space {
-                    Space::Sbuf => &mut sbuf,
-                    Space::Psum => &mut psum,
-                };
-                space[usize::from(row.pcore_idx)].push(Timed {
-                    times: row.times,
-                    partitions: access.partition..access.partition.saturating_add(access.partitions).min(PARTITIONS),
-                    range: access.range.clone(),
-                    write,
-                });
-            }
+    let (regions, of_words) = regions(capture);
+    let made = |space: Space| {
+        let mut made: Vec<Vec<(u32, u32)>> = capture.cores.iter().map(|_| vec![]).collect();
+        for (row, at) in capture.instructions.iter().zip(0..).filter(|(row, _)| !row.outside) {
+            let own = of_words[row.word as usize].iter().filter(|(of, _)| *of == space);
+            made[usize::from(row.pcore_idx)].extend(own.map(|(_, region)| (at, *region)));
         }
-    }
+        let accesses = |made| Accesses { instructions: &capture.instructions, regions: &regions, made };
+        made.into_iter().map(accesses).zip(0..)
+    };
+    let sbuf = made(Space::Sbuf).flat_map(|(accesses, core)| sbuf_usage(&accesses, core, partition_bytes)).collect();
+    let psum = made(Space::Psum).flat_map(|(accesses, core)| psum_usage(&accesses, core)).collect();
     (sbuf, psum)
 }
 
-/// Ranges of partitions within which all accesses are the same.
-fn bands(accesses: &[Timed]) -> Vec<std::ops::Range<u16>> {
-    let cuts: BTreeSet<u16> = accesses.iter().flat_map(|a| [a.partitions.start, a.partitions.end]).collect();
-    let cuts: Vec<_> = cuts.into_iter().collect();
-    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+/// What words access, and for each word where that is. What a word overwrites, it read before.
+fn regions(capture: &RawCapture) -> (Vec<Region>, Vec<Vec<(Space, u32)>>) {
+    let mut regions = vec![];
+    let of_words = capture.words.iter().map(|word| {
+        let mut own = vec![];
+        for write in [false, true] {
+            let accesses = word.accesses.iter().filter(|access| !access.pointer && access.write == write);
+            for access in accesses.filter(|access| !access.range.is_empty()) {
+                own.push((access.space, regions.len() as u32));
+                let partitions = access.partition..access.partition.saturating_add(access.partitions).min(PARTITIONS);
+                regions.push(Region { partitions, range: access.range.clone(), write });
+            }
+        }
+        own
+    });
+    let of_words = of_words.collect();
+    (regions, of_words)
 }
 
 /// Which bytes of a partition are live when; lives of the same byte do not overlap.
-fn lives<'a>(accesses: impl Iterator<Item = &'a Timed>) -> Vec<Life> {
+fn lives<'a>(accesses: impl Iterator<Item = (Times, &'a Region)>) -> Vec<Life> {
     let mut live: BTreeMap<u32, (u32, Times)> = BTreeMap::new();
     let mut ended = vec![];
-    for access in accesses {
-        let range = &access.range;
+    for (at, region) in accesses {
+        let range = &region.range;
         split(&mut live, range.start);
         split(&mut live, range.end);
-        if access.write {
+        if region.write {
             let covered: Vec<u32> = live.range(range.clone()).map(|(start, _)| *start).collect();
             for start in covered {
                 if let Some((end, mut times)) = live.remove(&start) {
-                    times.end_ps = times.end_ps.min(access.times.start_ps);
+                    times.end_ps = times.end_ps.min(at.start_ps);
                     ended.push(Life { range: start..end, times });
                 }
             }
-            live.insert(range.start, (range.end, access.times));
+            live.insert(range.start, (range.end, at));
         } else {
             for (_, (_, times)) in live.range_mut(range.clone()) {
-                times.end_ps = times.end_ps.max(access.times.end_ps);
+                times.end_ps = times.end_ps.max(at.end_ps);
             }
         }
     }
@@ -109,12 +132,12 @@ fn split(live: &mut BTreeMap<u32, (u32, Times)>, at: u32) {
     }
 }
 
-fn sbuf_usage(accesses: &[Timed], pcore_idx: u16, partition_bytes: u32) -> Vec<RawSbufUsage> {
-    let bands = bands(accesses);
+fn sbuf_usage(accesses: &Accesses<'_>, pcore_idx: u16, partition_bytes: u32) -> Vec<RawSbufUsage> {
+    let bands = accesses.bands();
     // Time, band, change of its live bytes.
     let mut changes: Vec<(i64, usize, i64)> = vec![];
     for (band, partitions) in bands.iter().enumerate() {
-        for life in lives(within(accesses, partitions)) {
+        for life in lives(accesses.within(partitions)) {
             let bytes = life.range.len() as i64;
             changes.push((life.times.start_ps, band, bytes));
             changes.push((life.times.end_ps, band, -bytes));
@@ -147,10 +170,10 @@ fn sbuf_usage(accesses: &[Timed], pcore_idx: u16, partition_bytes: u32) -> Vec<R
     found
 }
 
-fn psum_usage(accesses: &[Timed], pcore_idx: u16) -> Vec<RawPsumUsage> {
+fn psum_usage(accesses: &Accesses<'_>, pcore_idx: u16) -> Vec<RawPsumUsage> {
     let mut changes: Vec<(i64, u32, i64)> = vec![];
-    for partitions in bands(accesses) {
-        for life in lives(within(accesses, &partitions)) {
+    for partitions in accesses.bands() {
+        for life in lives(accesses.within(&partitions)) {
             for bank in life.range.start / BANK..life.range.end.div_ceil(BANK).min(8) {
                 changes.push((life.times.start_ps, bank, 1));
                 changes.push((life.times.end_ps, bank, -1));
@@ -174,16 +197,33 @@ fn psum_usage(accesses: &[Timed], pcore_idx: u16) -> Vec<RawPsumUsage> {
     found
 }
 
-fn within<'a>(accesses: &'a [Timed], band: &'a std::ops::Range<u16>) -> impl Iterator<Item = &'a Timed> {
-    accesses.iter().filter(|access| access.partitions.start <= band.start && band.end <= access.partitions.end)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Engine;
 
-    fn access(start_ps: i64, end_ps: i64, range: std::ops::Range<u32>, write: bool) -> Timed {
-        Timed { times: Times { start_ps, end_ps }, partitions: 0..128, range, write }
+    /// An access to all partitions by an instruction of its own.
+    type Timed = (Times, Region);
+
+    fn access(start_ps: i64, end_ps: i64, range: Range<u32>, write: bool) -> Timed {
+        (Times { start_ps, end_ps }, Region { partitions: 0..128, range, write })
+    }
+
+    fn with<T>(list: Vec<Timed>, ask: impl Fn(&Accesses<'_>) -> T) -> T {
+        let (times, regions): (Vec<Times>, Vec<Region>) = list.into_iter().unzip();
+        let instruction = |times| RawInstruction {
+            times,
+            word: 0,
+            pcore_idx: 0,
+            engine: Engine::Tensor,
+            evt_wait: 0,
+            crc_in: 0,
+            crc_out: 0,
+            outside: false,
+        };
+        let instructions: Vec<RawInstruction> = times.into_iter().map(instruction).collect();
+        let made = (0..instructions.len() as u32).map(|at| (at, at)).collect();
+        ask(&Accesses { instructions: &instructions, regions: &regions, made })
     }
 
     #[test]
@@ -194,7 +234,7 @@ mod tests {
             access(40, 50, 25..75, true),
             access(45, 60, 0..30, false),
         ];
-        let mut found = lives(list.iter());
+        let mut found = lives(list.iter().map(|(times, region)| (*times, region)));
         found.sort_by_key(|life| (life.range.start, life.times.start_ps));
         let life = |range, start_ps, end_ps| Life { range, times: Times { start_ps, end_ps } };
         assert_eq!(
@@ -212,11 +252,11 @@ mod tests {
 
     #[test]
     fn usage_is_a_share_of_the_partition() {
-        let list = [access(0, 10_000, 0..512, true), access(20_000, 30_000, 0..512, false)];
-        let rows = sbuf_usage(&list, 0, 1024);
+        let list = vec![access(0, 10_000, 0..512, true), access(20_000, 30_000, 0..512, false)];
+        let rows = with(list, |accesses| sbuf_usage(accesses, 0, 1024));
         let steps: Vec<_> = rows.iter().map(|row| (row.timestamp, row.avg_util, row.partition_util[3])).collect();
         assert_eq!(steps, [(0, 0.5, 0.5), (30, 0.0, 0.0)]);
-        let rows = psum_usage(&[access(0, 5_000, 2000..2100, true)], 1);
+        let rows = with(vec![access(0, 5_000, 2000..2100, true)], |accesses| psum_usage(accesses, 1));
         assert_eq!(rows.iter().map(|row| (row.timestamp, row.banks)).collect::<Vec<_>>(), [(0, 0b11), (5, 0)]);
     }
 }
