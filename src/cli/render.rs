@@ -13,8 +13,11 @@ use crate::term::color::{ColorChoice, Depth};
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Profile directories, data paths or files
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "session_file")]
     pub paths: Vec<PathBuf>,
+    /// A session (NTFF) file
+    #[arg(short = 's', long = "session-file", value_name = "NTFF")]
+    pub session_file: Option<PathBuf>,
     #[command(flatten)]
     pub program: ProgramArg,
     /// Keys to play once the profile is open: `dd/MATMUL<Enter>]`
@@ -50,7 +53,8 @@ pub fn run(args: &Args) -> u8 {
             return UNUSABLE;
         }
     };
-    let found = match super::discover(&args.paths, &args.program) {
+    let paths: Vec<PathBuf> = args.paths.iter().chain(&args.session_file).cloned().collect();
+    let found = match super::discover(&paths, &args.program) {
         Ok(found) => found,
         Err(status) => return status,
     };

@@ -133,6 +133,9 @@ fn the_program_can_be_named() {
     let screen = run(&["render", capture, "-n", neff, "--size", "100x30", "--no-cache"]);
     let screen = String::from_utf8(screen.stdout).unwrap();
     assert!(screen.contains("TensorMatrix") && !screen.contains("--neff"), "{screen}");
+    // As the explorer itself is asked for it.
+    let same = run(&["render", "-n", neff, "-s", capture, "--size", "100x30", "--no-cache"]);
+    assert_eq!(String::from_utf8(same.stdout).unwrap(), screen);
     for arguments in
         [vec!["-n", neff], vec!["info", "-n", neff, name(other.path())], vec!["info", "-n", "/nowhere.neff", capture]]
     {
