@@ -279,8 +279,8 @@ actions! {
         SameNameNext "same-name-next" "Select the next event with the same name";
         SameNamePrev "same-name-prev" "Select the previous event with the same name";
         HighlightSameName "highlight-same-name" "Highlight all events with the same name";
-        IdleNext "idle-next" "Select the next idle gap of this engine";
-        IdlePrev "idle-prev" "Select the previous idle gap of this engine";
+        IdleNext "idle-next" "Select the next idle gap of this engine that a column shows";
+        IdlePrev "idle-prev" "Select the previous idle gap of this engine that a column shows";
         IdleLongest "idle-longest" "Select the longest idle gap in the window";
         Enter "enter" "Open: drill down, or jump from a list";
         CopyJson "copy-json" "Copy the selection as JSON to the clipboard and a file";

@@ -105,33 +105,50 @@ impl<'a> Lane<'a> {
         self.sequence.starts.before_each(times, self.len(), |i| self.table.start(self.at(i)))
     }
 
+    /// How far the block of a position has got after its first event.
+    fn block_begun(&self, position: usize) -> Moment {
+        let first = position / BLOCK * BLOCK;
+        let busy = self.sequence.busy.at(position / BLOCK);
+        let active = self.sequence.active.as_ref().map_or(busy, |active| active.at(position / BLOCK));
+        let mut moment = Moment { position, busy, active };
+        if first < position {
+            self.add(&mut moment, first);
+        }
+        moment
+    }
+
+    /// Adds the events from position `from` on to the unions of a moment.
+    fn complete(&self, mut moment: Moment, from: usize) -> Moment {
+        for i in from..moment.position {
+            self.add(&mut moment, i);
+        }
+        if self.sequence.active.is_none() {
+            moment.active = moment.busy;
+        }
+        moment
+    }
+
+    /// Both unions at a time.
+    fn moment(&self, time: Nanos) -> Moment {
+        let moment = self.block_begun(self.starting_before(time));
+        self.complete(moment, moment.position / BLOCK * BLOCK + 1)
+    }
+
     /// Both unions at each of `times`.
     fn moments(&self, times: &[Nanos]) -> Vec<Moment> {
-        // How far each block has got after its first event, all at once for the reason of [`BlockTimes::before_each`].
-        let in_block = |position: usize| {
-            let first = position / BLOCK * BLOCK;
-            let busy = self.sequence.busy.at(position / BLOCK);
-            let active = self.sequence.active.as_ref().map_or(busy, |active| active.at(position / BLOCK));
-            let mut moment = Moment { position, busy, active };
-            if first < position {
-                self.add(&mut moment, first);
-            }
-            moment
-        };
-        let mut moments: Vec<Moment> = self.starting_before_each(times).into_iter().map(in_block).collect();
+        // Each block is begun before any is completed, for the reason of [`BlockTimes::before_each`].
+        let begun = self.starting_before_each(times).into_iter().map(|position| self.block_begun(position));
+        let mut moments: Vec<Moment> = begun.collect();
         let mut last: Option<Moment> = None;
         for moment in &mut moments {
             let position = moment.position;
-            let mut from = position / BLOCK * BLOCK + 1;
-            if let Some(last) = last.filter(|last| (from..=position).contains(&last.position)) {
-                (from, *moment) = (last.position, Moment { position, ..last });
-            }
-            for i in from..position {
-                self.add(moment, i);
-            }
-            if self.sequence.active.is_none() {
-                moment.active = moment.busy;
-            }
+            let from = position / BLOCK * BLOCK + 1;
+            *moment = match last {
+                Some(last) if (from..=position).contains(&last.position) => {
+                    self.complete(Moment { position, ..last }, last.position)
+                }
+                _ => self.complete(*moment, from),
+            };
             last = Some(*moment);
         }
         moments
@@ -150,14 +167,13 @@ impl<'a> Lane<'a> {
     /// Nanoseconds of `window` covered by spans, waits included: the vendor's word for all is busy.
     #[must_use]
     pub fn busy(&self, window: Window) -> u64 {
-        let [from, to] = [window.start, window.end].map(|time| self.moments(&[time])[0].busy.before(time));
-        to - from
+        self.moment(window.end).busy.before(window.end) - self.moment(window.start).busy.before(window.start)
     }
 
     /// Nanoseconds of `window` covered by spans other than EVENT_SEMAPHORE: the vendor's active time.
     #[must_use]
     pub fn active(&self, window: Window) -> u64 {
-        self.actives(&[window])[0]
+        self.moment(window.end).active.before(window.end) - self.moment(window.start).active.before(window.start)
     }
 
     /// [`Lane::active`] of each of `windows`.

@@ -38,6 +38,27 @@ fn screens_of_causes() {
 }
 
 #[test]
+fn stepping_through_idle_gaps_passes_over_what_no_column_shows() {
+    let mut app = demo(SIZE);
+    let mut gaps = |app: &mut Headless| {
+        let column = app.app.scene.cursor_cell().length();
+        let mut found = 0;
+        press(app, "gg<Esc><Esc>i");
+        while !said(app).contains("no idle gap") {
+            let gap = app.app.scene.selected_window().unwrap();
+            assert!(gap.length() >= column, "{gap:?} is no column of {column} ns");
+            found += 1;
+            press(app, "i");
+        }
+        assert_eq!(said(app).contains("zoom in for shorter ones"), column > 1);
+        found
+    };
+    let wide = gaps(&mut app);
+    press(&mut app, "wwwwww");
+    assert!(gaps(&mut app) > wide);
+}
+
+#[test]
 fn a_key_pressed_before_causes_are_known_is_answered() {
     let mut app = demo(SIZE);
     assert!(app.app.asking().is_some(), "a small profile is looked through unasked");

@@ -4,14 +4,15 @@ use super::events::stepped;
 use crate::app::App;
 use crate::app::scene::Selection;
 use crate::model::Window;
+use crate::model::time::format_duration;
 use crate::query::gaps;
 
 /// Which idle gap.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The next one.
+    /// The next one that a column of the screen can show.
     Next,
-    /// The one before.
+    /// The one before that a column can show.
     Previous,
     /// The longest one in the window.
     Longest,
@@ -30,9 +31,11 @@ pub fn idle(app: &mut App, which: Which) {
     let store = app.scene.store.clone();
     let Some(lane) = track.lane(&store) else { return };
     let whole = store.whole();
+    // What is narrower than a column cannot be seen, and there may be thousands.
+    let least = app.scene.cursor_cell().length().max(1);
     let gap = match which {
-        Which::Next => gaps::next(lane, whole, from, 1),
-        Which::Previous => gaps::previous(lane, whole, from, 1),
+        Which::Next => gaps::next(lane, whole, from, least),
+        Which::Previous => gaps::previous(lane, whole, from, least),
         Which::Longest => gaps::longest(lane, whole, window),
     };
     match gap {
@@ -40,10 +43,17 @@ pub fn idle(app: &mut App, which: Which) {
             app.scene.selection = Some(Selection::Gap { track: key, window: Window::new(gap.start, gap.end) });
             app.scene.view.jump(gap.start);
         }
-        None => app.refuse(match which {
-            Which::Next => "no idle gap after this",
-            Which::Previous => "no idle gap before this",
-            Which::Longest => "no idle gap in this window",
-        }),
+        None => {
+            let wide = if least > 1 {
+                format!(" of a column, {}, or more; zoom in for shorter ones", format_duration(least))
+            } else {
+                String::new()
+            };
+            app.refuse(match which {
+                Which::Next => format!("after this no idle gap{wide}"),
+                Which::Previous => format!("before this no idle gap{wide}"),
+                Which::Longest => "no idle gap in this window".into(),
+            });
+        }
     }
 }
