@@ -22,7 +22,7 @@ use self::archive::Writer;
 use super::{Problem, ProfileInfo, Records, Rows, Store, TableInfo};
 
 /// Changes whenever what is written here changes its meaning.
-const INDEX_VERSION: u32 = 4;
+const INDEX_VERSION: u32 = 5;
 
 /// Caches that nobody opened for this long are old.
 pub const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
