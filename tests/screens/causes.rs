@@ -40,7 +40,7 @@ fn screens_of_causes() {
 #[test]
 fn stepping_through_idle_gaps_passes_over_what_no_column_shows() {
     let mut app = demo(SIZE);
-    let mut gaps = |app: &mut Headless| {
+    let gaps = |app: &mut Headless| {
         let column = app.app.scene.cursor_cell().length();
         let mut found = 0;
         press(app, "gg<Esc><Esc>i");
