@@ -285,6 +285,8 @@ fn replaying_the_same_run_comes_out_near_it() {
         );
         assert_eq!((same.changed, same.estimate), (same.replayed, same.recorded));
         assert!(same.error.abs() < 0.05, "{}: {}", path.display(), same.error);
+        let whole = store.whole().length();
+        assert!(same.recorded.abs_diff(whole) <= whole / 20, "{}: {} of {whole} ns", path.display(), same.recorded);
         assert!(half.estimate < same.estimate && none.estimate <= half.estimate, "{half:?}");
         assert!(asking.what_if(&Changed::Layer("no such layer".into()), 0.5, &cancel).is_none());
     }
