@@ -56,7 +56,7 @@ impl Span {
 }
 
 /// Spans that are summed up together, at least; as many as there are causes, so that the sums take no more room than they.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
 
 /// The idle time of a track.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub struct Blame {
     spans: Vec<Span>,
     /// Spans in a block.
     block: usize,
+    /// Where each block begins.
+    starts: Vec<Nanos>,
     /// For each block, and for what lies behind all: the nanoseconds before it, for each of `blamed`.
     before: Vec<u64>,
 }
@@ -117,14 +119,15 @@ impl Blame {
     /// Idle time that is blamed on `blamed`, in order.
     #[must_use]
     pub fn of(blamed: Vec<Blamed>, texts: Vec<String>, spans: Vec<Span>) -> Blame {
-        let (mut before, mut sums) = (Vec::new(), vec![0u64; blamed.len()]);
+        let (mut before, mut sums, mut starts) = (Vec::new(), vec![0u64; blamed.len()], Vec::new());
         let block = BLOCK.max(blamed.len());
         for spans in spans.chunks(block) {
             before.extend_from_slice(&sums);
+            starts.extend(spans.first().map(|span| span.start));
             spans.iter().for_each(|span| sums[usize::from(span.blamed)] += length(span.start, span.end));
         }
         before.extend(sums);
-        Blame { blamed, texts, spans, block, before }
+        Blame { blamed, texts, spans, block, starts, before }
     }
 
     /// All idle time, in order, without gaps or overlaps within an idle stretch.
@@ -155,23 +158,28 @@ impl Blame {
 
     /// Positions of the spans that overlap `window`.
     fn within(&self, window: Window) -> Range<usize> {
-        let from = self.spans.partition_point(|s| s.end <= window.start);
-        let to = self.spans.partition_point(|s| s.start < window.end);
+        // Few bytes tell the block; spans follow each other, so that ends are in order as starts are.
+        let in_block = |block: usize, before: &dyn Fn(&Span) -> bool| {
+            let first = block.saturating_sub(1) * self.block;
+            let spans = &self.spans[first..(block * self.block).min(self.spans.len())];
+            first + spans.partition_point(before)
+        };
+        let from = in_block(self.starts.partition_point(|s| *s <= window.start), &|s| s.end <= window.start);
+        let to = in_block(self.starts.partition_point(|s| *s < window.end), &|s| s.start < window.end);
         from..to.max(from)
     }
 
     /// Hands the spans of `window` to `each`, one by one or, where there are many, as sums of each cause.
     fn visit(&self, window: Window, mut each: impl FnMut(usize, u64)) {
         let Range { start, end } = self.within(window);
-        let (first, last) = (start.div_ceil(self.block.max(1)), end / self.block.max(1));
         let mut one_by_one = |range: Range<usize>| {
             self.spans[range].iter().for_each(|span| each(usize::from(span.blamed), span.inside(window)));
         };
-        if last < first + 2 {
+        // Only the first and the last may reach out of the window.
+        let (first, last) = ((start + 1).div_ceil(self.block.max(1)), end.saturating_sub(1) / self.block.max(1));
+        if last <= first {
             return one_by_one(start..end);
         }
-        // Spans at the ends may lie only partly in the window; whole blocks between them do not.
-        let (first, last) = (first + 1, last - 1);
         one_by_one(start..first * self.block);
         one_by_one(last * self.block..end);
         let causes = self.blamed.len();

@@ -17,6 +17,9 @@ use crate::model::Engine;
 use crate::store::cache::{self, Columns, Reader, Written};
 use crate::store::{Problem, Store};
 
+/// The uses of a PSUM bank, by core and bank.
+type BankUses<'a> = (&'a (Option<i64>, u8), &'a ScalarBuffer<u32>);
+
 /// What the file is called, behind the name of the profile's cache.
 const NAME: &str = "causes";
 
@@ -152,7 +155,7 @@ impl CauseIndex {
         syncs
     }
 
-    fn banks_in_order(&self) -> Vec<(&(Option<i64>, u8), &ScalarBuffer<u32>)> {
+    fn banks_in_order(&self) -> Vec<BankUses<'_>> {
         let mut banks: Vec<_> = self.bank_uses.iter().collect();
         banks.sort_by_key(|(key, _)| **key);
         banks

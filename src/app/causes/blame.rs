@@ -117,13 +117,20 @@ impl App {
     pub(super) fn blames_unsettled(&self) -> bool {
         let blames = &self.causes.blames;
         let wanted = self.wanted_scope();
-        self.asking().is_some() && ![&blames.known, &blames.soon].into_iter().flatten().any(|s| s.serves(&wanted))
+        // In a large profile it takes a while and a look at much of the index.
+        let asked = blames.on || self.causes.asked || self.instructions() <= super::UNASKED;
+        asked
+            && self.asking().is_some()
+            && ![&blames.known, &blames.soon].into_iter().flatten().any(|s| s.serves(&wanted))
     }
 
     /// Has the idle time of all engines explained, off the UI thread, where that is wanted and not done.
     pub(super) fn find_blames(&mut self) {
         let wanted = self.wanted_scope();
         let blames = &self.causes.blames;
+        if !blames.on && !self.causes.asked && self.instructions() > super::UNASKED {
+            return;
+        }
         if blames.known.as_ref().is_some_and(|known| known.serves(&wanted)) {
             if blames.on && self.scene.arrangement.blamed.is_empty() {
                 self.show_blames();

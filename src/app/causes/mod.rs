@@ -65,6 +65,8 @@ pub struct Causes {
     known: Known,
     /// Whether they were looked for beside the cache.
     sought: bool,
+    /// Whether someone has asked about them.
+    asked: bool,
     /// What was asked for meanwhile, to be done in order.
     waiting: Vec<Action>,
     /// By the key of a track, whose idle time is its own.
@@ -119,6 +121,7 @@ impl App {
 
     /// Whether causes can be told. If not yet, they will be, and then `action` is done; if never, that is said.
     pub(super) fn knows_causes(&mut self, action: Option<&Action>) -> bool {
+        self.causes.asked |= action.is_some();
         if self.asking().is_some() {
             return true;
         }
@@ -210,8 +213,8 @@ impl App {
     /// Has what is known follow the profile and the selection.
     pub(super) fn follow_causes(&mut self) {
         if self.causes.of.is_some() && !self.causes.are_of(&self.scene.store) {
-            let on = self.causes.blames.on;
-            self.causes = Causes::default();
+            let (on, asked) = (self.causes.blames.on, self.causes.asked);
+            self.causes = Causes { asked, ..Causes::default() };
             self.causes.blames.on = on;
             self.scene.arrangement.blamed.clear();
         }
@@ -273,6 +276,7 @@ impl App {
 
     /// Has causes found out, whatever that takes.
     pub(super) fn want_causes(&mut self) {
+        self.causes.asked = true;
         self.knows_causes(None);
     }
 
