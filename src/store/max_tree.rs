@@ -1,6 +1,6 @@
 //! An implicit tree over blocks of events that finds the event with the greatest key in any range.
 //!
-//! Leaves are blocks of [`BLOCK`] positions, and [`FAN`] nodes have one parent. Each node holds its greatest key and that
+//! Leaves are blocks of [`BLOCK`] positions, and `FAN` nodes have one parent. Each node holds its greatest key and that
 //! key's position (the first of equals). Keeping the keys here means that a query looks at the events themselves only
 //! near the ends of its range, which matters where those lie in a mapped file; and wide nodes mean that it reads a few
 //! stretches of keys, where a binary tree would have it wait for memory at every level.
