@@ -44,14 +44,13 @@ pub fn idle(app: &mut App, which: Which) {
             app.scene.view.jump(gap.start);
         }
         None => {
-            let wide = if least > 1 {
-                format!(" of a column, {}, or more; zoom in for shorter ones", format_duration(least))
-            } else {
-                String::new()
+            let (wide, hint) = match least {
+                1 => (String::new(), ""),
+                _ => (format!(" of {}, a column, or more", format_duration(least)), "; zoom in for shorter ones"),
             };
             app.refuse(match which {
-                Which::Next => format!("after this no idle gap{wide}"),
-                Which::Previous => format!("before this no idle gap{wide}"),
+                Which::Next => format!("no idle gap{wide} after this{hint}"),
+                Which::Previous => format!("no idle gap{wide} before this{hint}"),
                 Which::Longest => "no idle gap in this window".into(),
             });
         }
