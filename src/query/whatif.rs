@@ -94,7 +94,7 @@ impl Asking<'_> {
         let factors: FxHashMap<Actor, f64> = picked.iter().map(|a| (*a, share)).collect();
         // What a capture holds of before and after the execution takes part, but is not what the run took.
         let whole = self.store.whole();
-        let inside = |(start, end): (Nanos, Nanos)| start < whole.end && end > whole.start;
+        let inside = |(start, end): (Nanos, Nanos)| start <= whole.end && end >= whole.start;
         let measured: Vec<Actor> = order.iter().copied().filter(|a| inside(self.span(*a))).collect();
         let recorded = extent(measured.iter().map(|a| self.span(*a)))?;
         let replay = |factors: &FxHashMap<Actor, f64>| {
