@@ -228,8 +228,17 @@ mod tests {
         let (mut jobs, mut news) = Jobs::new();
         let mut app = App::new(Start::default());
         jobs.start(Job::new("one", |_| std::panic::resume_unwind(Box::new("on purpose"))));
-        jobs.start(Job::new("two", |reporter| reporter.answer(|app| app.say("two"))));
+        let (go, wait) = mpsc::channel::<()>();
+        jobs.start(Job::new("two", move |reporter| {
+            wait.recv().unwrap();
+            reporter.answer(|app| app.say("two"));
+        }));
         jobs.cancel("three");
+        // The other goes on only once the end of the first has been told.
+        let ended = news.blocking_recv().and_then(|message| jobs.take(message)).unwrap();
+        ended(&mut app);
+        assert!(said(&app).is_some_and(|said| said.contains("\"one\"")), "{:?}", said(&app));
+        go.send(()).unwrap();
         finish(&mut jobs, &mut news, &mut app);
         assert_eq!(said(&app), Some("two"));
     }
