@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{Actor, Asking, Basis, Cause, Causes, How};
 use super::index::CauseIndex;
-use super::pairs::Pairs;
+use super::pairs::{NONE, Pairs, some};
 use super::reach::partition;
 use super::semaphores::{SyncKey, SyncTrack};
 use crate::model::{Engine, Nanos, end_of};
@@ -20,9 +20,6 @@ const TABLE: &str = "CcOp";
 const OWNER: &str = "CC";
 /// An operation and the change that tells of its end are recorded within so many nanoseconds of each other.
 const AT_END: u64 = 1_000;
-
-/// What stands for nothing in a column.
-const NONE: u32 = u32::MAX;
 
 /// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +99,6 @@ impl Collectives {
     pub(super) fn read(store: &Store, file: &Reader, syncs: Vec<SyncKey>) -> Option<Collectives> {
         let column = |name: &str| file.u32s(&format!("collective.{name}"));
         let (events, issuers, before) = (column("event")?, column("issuer")?, column("before")?);
-        let some = |number: u32| Some(number).filter(|n| *n != NONE);
         let mut list = Vec::with_capacity(events.len());
         for (&e, (&issuer, &before)) in events.iter().zip(issuers.iter().zip(before.iter())) {
             let table = store.table_index(TABLE)?;

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::banks::{self, BankUse};
+use super::pairs::{NONE, some};
 use super::sync::{self, Condition, SyncUse};
 use crate::store::{Batch, EventTable, Problem, Store, Want};
 
@@ -26,8 +27,6 @@ pub struct Spec {
 
 /// Of an instruction that waits for something. Profiles have less than 2^31 instructions.
 const WAITS: u32 = 1 << 31;
-/// Where no program counter is recorded.
-const NO_PC: u32 = u32::MAX;
 
 /// See the module.
 #[derive(Default)]
@@ -40,7 +39,7 @@ pub struct Operands {
     pub(super) waiting: ScalarBuffer<u32>,
     /// What they wait for, as [`Condition::packed`].
     pub(super) conditions: ScalarBuffer<u64>,
-    /// Per event its program counter, or [`NO_PC`].
+    /// Per event its program counter, or [`NONE`].
     pub(super) pcs: ScalarBuffer<u32>,
 }
 
@@ -59,7 +58,7 @@ impl Operands {
     ) -> Result<Operands, Problem> {
         let read = AtomicUsize::new(0);
         let keys: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(0)).collect();
-        let pcs: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(NO_PC)).collect();
+        let pcs: Vec<AtomicU32> = (0..events.len()).map(|_| AtomicU32::new(NONE)).collect();
         let nothing = Spec::default();
         let known = Mutex::new((FxHashMap::from_iter([(nothing.clone(), 0)]), vec![nothing.clone()]));
         let waiting = Mutex::new(Vec::new());
@@ -146,7 +145,7 @@ impl Operands {
     /// The program counter of an instruction, where recorded.
     #[must_use]
     pub fn pc(&self, e: u32) -> Option<u32> {
-        self.pcs.get(e as usize).copied().filter(|pc| *pc != NO_PC)
+        self.pcs.get(e as usize).copied().and_then(some)
     }
 }
 

@@ -8,14 +8,13 @@ use arrow::buffer::ScalarBuffer;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Actor, Asking};
+use super::pairs::{NONE, some};
 use super::transfers::Transfers;
 use crate::model::end_of;
 use crate::store::{Batch, EventRef, Problem, Store, Want};
 
 /// The table of packets.
 const TABLE: &str = "DmaPacket";
-/// Belongs to no transfer that is recorded.
-const NONE: u32 = u32::MAX;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +45,7 @@ impl ById {
         match self {
             ById::Near { first, transfers } => {
                 let at = usize::try_from(id.checked_sub(*first)?).ok()?;
-                transfers.get(at).copied().filter(|t| *t != NONE)
+                transfers.get(at).copied().and_then(some)
             }
             ById::Apart(transfers) => transfers.get(&id).copied(),
         }
@@ -94,7 +93,7 @@ impl Packets {
     #[must_use]
     pub fn transfer_of(&self, packet: EventRef) -> Option<u32> {
         let own = self.transfers.get(packet.event as usize).filter(|_| packet.table == self.table);
-        own.copied().filter(|t| *t != NONE)
+        own.copied().and_then(some)
     }
 }
 

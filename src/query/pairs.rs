@@ -1,6 +1,14 @@
-//! Which numbers belong to a number, as one sorted column.
+//! Small numbers in columns: which belong to a number, as one sorted column, and numbers that may be missing.
 
 use arrow::buffer::ScalarBuffer;
+
+/// What stands in a column for a number that is missing.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A number of a column, where it is not missing.
+pub(super) fn some(number: u32) -> Option<u32> {
+    Some(number).filter(|n| *n != NONE)
+}
 
 /// Pairs of a key and what belongs to it, in order.
 #[derive(Clone, Debug)]

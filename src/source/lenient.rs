@@ -1,6 +1,7 @@
-//! Values of JSON as text, whatever they are.
+//! JSON of which some is wanted, whatever else there is: values as text, and objects by some of their fields.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -68,6 +69,65 @@ impl<'de> Visitor<'de> for AsText {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Text::default())
     }
+}
+
+/// What is wanted of an object.
+pub trait Fields: Default {
+    /// Takes the value under `key` from `map`, where it is wanted; says whether it was.
+    ///
+    /// # Errors
+    /// The JSON is damaged.
+    fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error>;
+}
+
+/// An object by some of its fields; any other value counts as one without fields.
+#[derive(Clone, Debug, Default)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: Fields> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        deserializer.deserialize_any(AsObject(PhantomData)).map(Object)
+    }
+}
+
+struct AsObject<T>(PhantomData<T>);
+
+/// Values that are no objects.
+macro_rules! nothing {
+    ($($name:ident($type:ty)),+) => {
+        $(fn $name<E: Error>(self, _: $type) -> Result<T, E> {
+            Ok(T::default())
+        })+
+    };
+}
+
+impl<'de, T: Fields> Visitor<'de> for AsObject<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut found = T::default();
+        while let Some(key) = map.next_key::<String>()? {
+            if !found.field(&key, &mut map)? {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<T, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(T::default())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    nothing!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str));
 }
 
 #[cfg(test)]

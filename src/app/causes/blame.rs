@@ -113,13 +113,16 @@ impl App {
         Scope { window: grid.window(), least: grid.window().length() / u64::from(grid.columns().max(1)), tree }
     }
 
+    /// Whether idle time is to be explained at all: in a large profile that takes a while and a look at much of the index.
+    fn blames_wanted(&self) -> bool {
+        self.causes.blames.on || self.causes.asked || self.instructions() <= super::UNASKED
+    }
+
     /// Whether idle time is still to be explained.
     pub(super) fn blames_unsettled(&self) -> bool {
         let blames = &self.causes.blames;
         let wanted = self.wanted_scope();
-        // In a large profile it takes a while and a look at much of the index.
-        let asked = blames.on || self.causes.asked || self.instructions() <= super::UNASKED;
-        asked
+        self.blames_wanted()
             && self.asking().is_some()
             && ![&blames.known, &blames.soon].into_iter().flatten().any(|s| s.serves(&wanted))
     }
@@ -128,7 +131,7 @@ impl App {
     pub(super) fn find_blames(&mut self) {
         let wanted = self.wanted_scope();
         let blames = &self.causes.blames;
-        if !blames.on && !self.causes.asked && self.instructions() > super::UNASKED {
+        if !self.blames_wanted() {
             return;
         }
         if blames.known.as_ref().is_some_and(|known| known.serves(&wanted)) {

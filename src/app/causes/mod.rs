@@ -151,15 +151,13 @@ impl App {
                 return reporter.answer(move |app| app.causes_are_known(&store, Ok(Arc::new(kept))));
             }
             let said = AtomicUsize::new(0);
-            let build = || {
-                CauseIndex::build_reporting(&store, reporter.flag(), &|done| {
-                    if said.fetch_max(done, Ordering::Relaxed) < done {
-                        let store = store.clone();
-                        reporter.answer(move |app| app.causes_are_found(&store, done));
-                    }
-                })
-            };
-            let built = build().map(Arc::new);
+            let built = CauseIndex::build_reporting(&store, reporter.flag(), &|done| {
+                if said.fetch_max(done, Ordering::Relaxed) < done {
+                    let store = store.clone();
+                    reporter.answer(move |app| app.causes_are_found(&store, done));
+                }
+            });
+            let built = built.map(Arc::new);
             let (of, known) = (store.clone(), built.clone());
             reporter.answer(move |app| app.causes_are_known(&of, known));
             let directory = cache.as_ref().filter(|_| store.worth_caching());

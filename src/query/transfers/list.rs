@@ -3,13 +3,12 @@
 use arrow::buffer::ScalarBuffer;
 
 use super::Transfer;
+use crate::query::pairs::{NONE, some};
 use crate::query::sync::SyncId;
 use crate::store::EventRef;
 
 /// Numbers per transfer: event and issuer, start, end, bytes, queue and semaphore, amount and whether it is derived.
 const WORDS: usize = 6;
-/// What stands for nothing.
-const NONE: u32 = u32::MAX;
 
 /// Transfers in order of start; their events are of one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +66,6 @@ impl List {
     #[must_use]
     pub fn get(&self, t: usize) -> Transfer {
         let words = &self.words[t * WORDS..][..WORDS];
-        let some = |number: u32| Some(number).filter(|n| *n != NONE);
         let (high, low) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
         Transfer {
             event: EventRef { table: self.table, event: high(words[0]) },

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use rustc_hash::FxHashSet;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::kind::FileKind;
 use super::tree::Capture;
 use crate::model::compilation::is_compilation;
 use crate::model::format::format_count;
 use crate::model::{Finding, Severity};
-use crate::source::lenient::Text;
+use crate::source::lenient::{Fields, Object, Text};
 
 /// Bytes of a trace that are looked through, unpacked.
 const MOST_BYTES: u64 = 2 << 30;
@@ -84,7 +84,7 @@ impl Seen {
         };
         if let Some((count, ids)) = launch {
             *count += 1;
-            for (set, id) in ids.iter_mut().zip(event.joins) {
+            for (set, id) in ids.iter_mut().zip(event.joins.0.0) {
                 if !id.0.is_empty() && set.len() < MOST_KEPT {
                     set.insert(id);
                 }
@@ -159,7 +159,7 @@ struct Event {
     phase: Text,
     category: Text,
     name: Text,
-    joins: [Text; 3],
+    joins: Object<Joins>,
 }
 
 /// A trace: an object with the list of events, or the list alone. Its events are of depth 1.
@@ -176,15 +176,6 @@ impl<'de> DeserializeSeed<'de> for Trace<'_> {
     }
 }
 
-/// Values that are no part of a trace.
-macro_rules! nothing {
-    ($($name:ident($type:ty)),+) => {
-        $(fn $name<E: Error>(self, _: $type) -> Result<Self::Value, E> {
-            Ok(Self::Value::default())
-        })+
-    };
-}
-
 impl<'de> Visitor<'de> for Trace<'_> {
     type Value = ();
 
@@ -193,8 +184,8 @@ impl<'de> Visitor<'de> for Trace<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(event) = list.next_element::<Event>()? {
-            self.seen.event(event);
+        while let Some(event) = list.next_element::<Object<Event>>()? {
+            self.seen.event(event.0);
         }
         Ok(())
     }
@@ -214,94 +205,50 @@ impl<'de> Visitor<'de> for Trace<'_> {
         Ok(())
     }
 
-    nothing!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str));
-}
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
 
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> {
-        deserializer.deserialize_any(AnEvent)
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
     }
 }
 
-struct AnEvent;
-
-impl<'de> Visitor<'de> for AnEvent {
-    type Value = Event;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
-        let mut event = Event::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "ph" => event.phase = map.next_value()?,
-                "cat" => event.category = map.next_value()?,
-                "name" => event.name = map.next_value()?,
-                "args" => event.joins = map.next_value::<Joins>()?.0,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+impl Fields for Event {
+    fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        match key {
+            "ph" => self.phase = map.next_value()?,
+            "cat" => self.category = map.next_value()?,
+            "name" => self.name = map.next_value()?,
+            "args" => self.joins = map.next_value()?,
+            _ => return Ok(false),
         }
-        Ok(event)
+        Ok(true)
     }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Event, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Event::default())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Event, E> {
-        Ok(Event::default())
-    }
-
-    nothing!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str));
 }
 
-/// What joins an event to others.
+/// What joins an event to others, in the order of [`JOINS`].
 #[derive(Default)]
 struct Joins([Text; 3]);
 
-impl<'de> Deserialize<'de> for Joins {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Joins, D::Error> {
-        deserializer.deserialize_any(Arguments)
+impl Fields for Joins {
+    fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        let Some(at) = JOINS.iter().position(|join| *join == key) else { return Ok(false) };
+        self.0[at] = map.next_value()?;
+        Ok(true)
     }
-}
-
-struct Arguments;
-
-impl<'de> Visitor<'de> for Arguments {
-    type Value = Joins;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("arguments")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Joins, A::Error> {
-        let mut joins = Joins::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match JOINS.iter().position(|join| *join == key) {
-                Some(at) => joins.0[at] = map.next_value()?,
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(joins)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Joins, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Joins::default())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Joins, E> {
-        Ok(Joins::default())
-    }
-
-    nothing!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str));
 }
 
 #[cfg(test)]
