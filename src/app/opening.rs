@@ -164,6 +164,10 @@ impl App {
                 let message = format!("{message}; if it is opened from the cache, try --no-cache");
                 self.cannot_open(Problem { path, message });
             }
+            // What lies in a damaged cache is taken at its word.
+            _ if self.scene.store.cached => {
+                self.fail(format!("{message}; if the cache is damaged, --no-cache helps"));
+            }
             _ => self.fail(message),
         }
     }

@@ -203,7 +203,6 @@ impl App {
         if self.search.position.is_none() {
             self.search.at = None;
         }
-        let unread = matches.problems.first().filter(|_| done).map(|p| format!("{}: {}", p.path.display(), p.message));
         self.search.found = Some(matches);
         self.search.state = state;
         self.search.generation += 1;
@@ -212,15 +211,26 @@ impl App {
             self.search.going = false;
             self.next_match(false);
         }
-        if let Some(problem) = unread {
-            self.fail(format!("not all could be searched: {problem}"));
+        if done {
+            self.tell_unread();
+        }
+    }
+
+    /// Says what could not be searched, if anything: what was found is not all then, and neither is nothing.
+    fn tell_unread(&mut self) {
+        if let Some(problem) = self.search.found.as_ref().and_then(|found| found.problems.first()) {
+            let text = format!("not all could be searched: {}: {}", problem.path.display(), problem.message);
+            self.fail(text);
         }
     }
 
     /// Goes to the first match from where one is as soon as there is one.
     pub fn go_to_first_match(&mut self) {
         match &self.search.state {
-            State::Done => self.next_match(false),
+            State::Done => {
+                self.next_match(false);
+                self.tell_unread();
+            }
             State::Running(_) => self.search.going = true,
             State::Wrong(fault) => {
                 let fault = fault.to_string();

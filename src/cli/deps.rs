@@ -150,6 +150,10 @@ fn derived(asking: &Asking<'_>, found: &Neighbours) -> Value {
 pub fn to_text(asking: &Asking<'_>, actor: Actor, chain: Option<&[Actor]>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", line(asking, actor));
+    // What bound the start need not be a dependency: the engine may have been busy.
+    let why = asking.why(actor);
+    let lag = if why.by.is_some() { format!("  +{} ns  {}", why.lag, why.basis.name()) } else { String::new() };
+    let _ = writeln!(out, "  {}{lag}", escape(&why.text));
     let found = asking.neighbours(actor);
     let sides =
         [("depends on", &found.predecessors, found.left_out.0), ("needed by", &found.successors, found.left_out.1)];
@@ -168,7 +172,10 @@ pub fn to_text(asking: &Asking<'_>, actor: Actor, chain: Option<&[Actor]>) -> St
             let _ = writeln!(out, "  and {hidden} more (--json lists up to 1000)");
         }
     }
-    let _ = writeln!(out, "* is what bound the start; times are from the end of one to the start of the other");
+    let _ = writeln!(
+        out,
+        "* is what bound the start, where that is a dependency; times are from the end of one to the start of the other"
+    );
     if let Some(chain) = chain {
         let _ = writeln!(out, "chain of {}:", chain.len());
         for actor in chain {

@@ -81,6 +81,8 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     }
     let mut status = 0;
     for store in &info.stores {
+        // What could not be read is not exported.
+        store.problems.iter().for_each(complain_of);
         // Tables of several profiles have the same names.
         let out = if info.stores.len() > 1 { args.out.join(folder(&store.info.name)) } else { args.out.clone() };
         status = status.max(one(store, args, out));

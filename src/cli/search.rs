@@ -88,6 +88,8 @@ pub fn run(args: &Args, cache: Option<&Path>) -> u8 {
     let options = Options { category: args.category.map(Category::from), fuzzy: args.fuzzy };
     let mut found = Vec::new();
     for store in &info.stores {
+        // What could not be read was not searched.
+        store.problems.iter().for_each(complain_of);
         match find(store, &args.query, options) {
             Ok(matches) => {
                 matches.problems.iter().for_each(complain_of);

@@ -135,3 +135,28 @@ fn the_longest_matches_come_first_where_asked() {
     assert_eq!(longest[..], sorted[..20]);
     assert_ne!(search(&["--limit", "20"]), longest, "the first in time");
 }
+
+#[test]
+fn deps_names_what_bound_the_start_even_where_that_is_no_dependency() {
+    let ask = |command: &str| {
+        let output = run(&[command, demo(), "pc:10@Vector(nc0)#1"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).lines().nth(1).unwrap().to_owned()
+    };
+    let why = ask("explain");
+    assert!(why.contains('←'), "{why}");
+    assert_eq!(ask("deps"), why);
+}
+
+#[test]
+fn what_could_not_be_read_is_told_where_it_is_missing_from_an_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let profile = neuron_scope::demo::write(dir.path()).unwrap();
+    std::fs::write(profile.join("Instruction.parquet"), b"").unwrap();
+    let (profile, out) = (profile.to_str().unwrap(), dir.path().join("out"));
+    for arguments in [vec!["search", profile, "ACTIVATE"], vec!["export", profile, "--out", out.to_str().unwrap()]] {
+        let output = run(&arguments);
+        let said = text(&output.stderr);
+        assert!(said.contains("Instruction.parquet") && said.contains("empty"), "{arguments:?}: {said}");
+    }
+}

@@ -135,6 +135,28 @@ fn ids_and_times_lead_to_their_events() {
 }
 
 #[test]
+fn going_to_a_time_selects_what_runs_then_whatever_is_longer_near_by() {
+    let mut app = demo(SIZE);
+    press(&mut app, "jjj");
+    assert_eq!(current(&app), "Scalar(nc0)");
+    for time in [127_900, 30_000, 250_000] {
+        press(&mut app, &format!("gt{time}ns<Enter>"));
+        let store = app.app.scene.store.clone();
+        let table = store.table("Instruction").unwrap();
+        let group = table.groups.iter().find(|g| g.key.name == "Scalar" && g.key.core == Some(0)).unwrap();
+        let events = group.sequence.first_event()..group.sequence.first_event() + group.sequence.len() as u32;
+        let runs = |e: &u32| table.start(*e) <= time && table.end(*e) > time;
+        let running: Vec<u32> = events.filter(runs).collect();
+        let selected = app.app.scene.selected_event().map(|e| e.event);
+        assert!(
+            running.is_empty() || selected.is_some_and(|e| running.contains(&e)),
+            "{time}: {selected:?} {running:?}"
+        );
+        assert!(time != 127_900 || !running.is_empty(), "something runs there");
+    }
+}
+
+#[test]
 fn tracks_are_folded_pinned_and_hidden() {
     let mut app = demo(SIZE);
     press(&mut app, "jjp");

@@ -102,6 +102,17 @@ fn marks_are_visited_renamed_measured_moved_and_deleted() {
 }
 
 #[test]
+fn a_mark_is_found_whatever_else_its_name_reads_like() {
+    let mut app = demo(SIZE);
+    press(&mut app, "gt150us<Enter>:mark-here 7<Enter>gg");
+    let seven = app.app.marking.all()[0].start_ns;
+    press(&mut app, "Gmark:7<Enter>");
+    assert_eq!(app.app.scene.view.cursor(), seven);
+    press(&mut app, "Gmark:8<Enter>");
+    assert!(text(app.buffer(), false).contains("there is no mark \"8\""), "{}", text(app.buffer(), false));
+}
+
+#[test]
 fn what_happened_between_two_marks_is_told() {
     let mut app = demo((80, 24));
     press(&mut app, "gt100us<Enter>:mark-here left<Enter>gt200us<Enter>:mark-here right<Enter>'<Home>=jZ");

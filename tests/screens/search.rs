@@ -128,3 +128,15 @@ fn categories_narrow_a_search() {
     let dma = app.app.search.total();
     assert!(dma > 0 && dma < all, "{dma} of {all}");
 }
+
+#[test]
+fn what_could_not_be_searched_is_said_however_slowly_one_types() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = neuron_scope::demo::write(dir.path()).unwrap();
+    let mut app = Headless::new(Default::default(), SIZE, neuron_scope::term::color::Depth::None);
+    app.open(neuron_scope::source::discover(&path).unwrap());
+    std::fs::write(path.join("Instruction.parquet"), b"cut off").unwrap();
+    press(&mut app, "/pc=99999999<Enter>");
+    let shown = last_lines(&app, 3);
+    assert!(shown.contains("not all could be searched"), "{shown}");
+}

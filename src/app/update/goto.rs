@@ -44,13 +44,14 @@ pub fn place(app: &mut App, text: Option<&str>) {
         let absolute = from_cursor(app, text);
         let text = absolute.as_deref().unwrap_or(text);
         // A mark's name counts where the text is nothing else; `mark:1` always means the mark.
-        let name = text.strip_prefix("mark:").unwrap_or(text);
+        let (name, named) = text.trim().strip_prefix("mark:").map_or((text, false), |name| (name, true));
         let mark = app.marking.all().iter().find(|m| m.name == name).cloned();
         match (parse_place(text, false), mark) {
-            (Err(_), Some(mark)) => {
+            (place, Some(mark)) if named || place.is_err() => {
                 super::marks::go_to(app, &mark);
                 Ok(())
             }
+            (_, None) if named => Err(format!("there is no mark {name:?}")),
             (place, _) => place.and_then(|place| go(app, place)),
         }
     };
@@ -105,7 +106,7 @@ fn go(app: &mut App, place: Place) -> Result<(), String> {
             }
             app.scene.leave();
             app.scene.view.jump(time);
-            super::moves::select_under_cursor(&mut app.scene);
+            super::moves::select_at_cursor(&mut app.scene);
         }
         Place::At { time, track } => {
             let time = resolve(app, time)?;
@@ -115,7 +116,7 @@ fn go(app: &mut App, place: Place) -> Result<(), String> {
             app.scene.leave();
             app.scene.show_track(id);
             app.scene.view.jump(time);
-            super::moves::select_under_cursor(&mut app.scene);
+            super::moves::select_at_cursor(&mut app.scene);
         }
         Place::Id { table, id } => {
             let store = app.scene.store.clone();

@@ -5,7 +5,8 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::argument::{Step, parse_count, parse_step};
 use crate::app::scene::{Scene, Selection};
-use crate::query::viewport::shows_anything;
+use crate::model::Window;
+use crate::query::viewport::{event_in, shows_anything};
 
 /// The share of the window that a pan moves by.
 const SHARE: u32 = 16;
@@ -137,4 +138,12 @@ fn to_track(app: &mut App, row: usize) {
 /// Selects what lies under the cursor on the current track; nothing where nothing does.
 pub fn select_under_cursor(scene: &mut Scene) {
     scene.selection = scene.under_cursor().map(Selection::Event);
+}
+
+/// Selects what runs at the cursor's very time on the current track; where nothing does, what its column shows.
+pub fn select_at_cursor(scene: &mut Scene) {
+    let time = scene.view.cursor();
+    let moment = Window::new(time, time.saturating_add(1));
+    let running = scene.node().and_then(|node| event_in(&scene.store, node, moment));
+    scene.selection = running.or_else(|| scene.under_cursor()).map(Selection::Event);
 }
