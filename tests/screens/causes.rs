@@ -211,6 +211,17 @@ fn worked_example() -> Option<Headless> {
 }
 
 #[test]
+fn enter_opens_the_gap_that_is_selected_and_leaves_it_selected() {
+    let mut app = demo(SIZE);
+    press(&mut app, "wwwI");
+    let gap = app.app.scene.selection.clone();
+    assert!(matches!(gap, Some(neuron_scope::app::scene::Selection::Gap { .. })), "{gap:?}");
+    press(&mut app, "<Enter>");
+    assert_eq!(app.app.scene.selection, gap);
+    assert_eq!(app.app.panes.focused(), Some(neuron_scope::app::panes::PaneKind::Details));
+}
+
+#[test]
 fn the_worked_example_is_walked_to_its_root() {
     let Some(mut app) = worked_example() else { return };
     press(&mut app, ":goto at:50us@TensorMatrix<Enter>I");

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::jobs::Job;
-use crate::app::scene::Selection;
+use crate::app::scene::{Scene, Selection};
 use crate::query::details::event_with_fields;
 use crate::query::tracks::{DmaGrouping, Node, TrackOptions};
 use crate::query::viewport::{next_event, previous_event};
@@ -151,21 +151,30 @@ fn enter(app: &mut App) {
         app.act(&Action::Fold);
         return;
     }
-    let under = app.scene.under_cursor();
-    match under {
-        Some(event) if app.scene.selected_event() != Some(event) => {
-            app.scene.selection = Some(Selection::Event(event));
+    if selected_here(&app.scene, &node.key) {
+        // The Details of what is selected get the focus.
+        let details = crate::app::panes::PaneKind::Details;
+        if !app.panes.shown().contains(&details) {
+            app.panes.open(crate::app::panes::info(details));
         }
-        Some(_) => {
-            // The Details of what is selected get the focus.
-            let details = crate::app::panes::PaneKind::Details;
-            if !app.panes.shown().contains(&details) {
-                app.panes.open(crate::app::panes::info(details));
-            }
-            app.panes.set_focus(Some(details));
-        }
+        app.panes.set_focus(Some(details));
+        return;
+    }
+    match app.scene.under_cursor() {
+        Some(event) => app.scene.selection = Some(Selection::Event(event)),
         None => app.refuse("there is nothing under the cursor"),
     }
+}
+
+/// Whether the selection is an event or a gap of the track with this key, and reaches into the cursor's column.
+fn selected_here(scene: &Scene, key: &str) -> bool {
+    let on_track = match &scene.selection {
+        Some(Selection::Event(event)) => scene.holds(*event),
+        Some(Selection::Gap { track, .. }) => track == key,
+        None => false,
+    };
+    let cell = scene.cursor_cell();
+    on_track && scene.selected_window().is_some_and(|window| window.start < cell.end && window.end >= cell.start)
 }
 
 /// Copies the selected event with all its columns, or the selected gap.
